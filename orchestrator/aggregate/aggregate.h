@@ -451,6 +451,8 @@ struct jp_quality {
      * below each series' largest sequence number, times n_ranks. Of Send and
      * Recv: gaps below each rank's largest p2p_sn, which counts both from 1. */
     uint64_t unseen_records;
+    uint64_t unseen_before; /* of these: below the smallest sequence number of a
+                               series; the run is judged from there on */
     uint64_t left_out_records; /* good records beyond options.memory_bytes */
     uint32_t shared_ranks; /* ranks with records of two processes (host, pid) */
     /* recordings of a process with one rank in two communicators of one id:

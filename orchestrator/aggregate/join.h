@@ -311,6 +311,7 @@ struct join_sums {
      * operation has all of them. */
     uint64_t timed_ops, shortest_us;
     uint64_t expected, unseen, overflow; /* records, by sequence numbers */
+    uint64_t before; /* of unseen: numbers before the first of a function */
     bool ragged; /* a rank has no record that another rank has */
 };
 

@@ -32,12 +32,12 @@ struct walk {
     uint32_t comm_at, func;   /* numbers in the join */
     struct join_stray *stray; /* the next one of this series */
     size_t n_strays;
-    uint64_t rows;    /* distinct sequence numbers */
-    uint64_t last_sn; /* valid if rows is not 0 */
-    uint64_t records; /* of all rows so far */
-    bool ragged;      /* a rank has no record that another rank has */
-    double factor;    /* of the rows' bandwidths */
-    int rc;           /* -1: ops_add had no memory */
+    uint64_t rows;              /* distinct sequence numbers */
+    uint64_t first_sn, last_sn; /* valid if rows is not 0 */
+    uint64_t records;           /* of all rows so far */
+    bool ragged;                /* a rank has no record that another rank has */
+    double factor;              /* of the rows' bandwidths */
+    int rc;                     /* -1: ops_add had no memory */
 };
 
 /* The bus bandwidth for a communicator of unknown size while it was joined. */
@@ -100,6 +100,8 @@ static void emit_row(struct walk *w, uint64_t sn, const struct join_row *row,
     bool pending = true;
 
     w->rows++;
+    if (w->rows == 1)
+        w->first_sn = sn;
     w->last_sn = sn;
     /* strays are sorted by number and size: add up each size, and put the row
      * itself where its size belongs */
@@ -158,6 +160,7 @@ static void expect(struct walk *w, const struct join_series *series)
         sums->overflow = num_add(sums->overflow, gaps);
     } else {
         sums->unseen = num_add(sums->unseen, gaps);
+        sums->before = num_add(sums->before, num_mul(w->first_sn, n_ranks));
     }
     sums->ragged |= w->ragged;
 }

@@ -303,6 +303,7 @@ static int make_comms(struct build *b)
             return -1;
         b->expected = num_add(b->expected, from->sums.expected);
         b->unseen = num_add(b->unseen, from->sums.unseen);
+        b->before = num_add(b->before, from->sums.before);
         b->overflow = num_add(b->overflow, from->sums.overflow);
         b->ragged |= from->sums.ragged;
     }

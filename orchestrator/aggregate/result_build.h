@@ -27,7 +27,7 @@ struct build {
     /* join's number -> place in result->phases, plus 1 */
     uint32_t phase_at[JP_PHASES + 1];
     /* records by sequence numbers; set with the communicators */
-    uint64_t expected, unseen, overflow;
+    uint64_t expected, unseen, before, overflow;
     bool stopped; /* by options->progress, in the second reading */
     bool ragged;  /* some rank has no record that another one has */
 };

@@ -713,6 +713,7 @@ static void set_expected(struct build *b, bool complete, bool all,
         if (q->expected < q->records)
             q->expected = q->records;
         q->unseen_records = b->unseen;
+        q->unseen_before = b->before < b->unseen ? b->before : b->unseen;
         /* records were lost, so gaps are likely lost records, too */
         if (b->ragged || produced > q->records)
             q->expected = num_add(q->expected, b->unseen);

@@ -970,7 +970,8 @@ static void bad_lines(const struct jp_evidence *e, struct jp_sentence *s)
 double expected_seen(const struct jp_result *result)
 {
     double records = (double) result->quality.records;
-    double unseen = (double) result->quality.unseen_records;
+    double unseen = (double) result->quality.unseen_records -
+                    (double) result->quality.unseen_before;
 
     return records > 0 ? records / (records + unseen) : 1;
 }

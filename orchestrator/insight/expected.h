@@ -108,7 +108,8 @@ void gaps_reasons(const struct jp_evidence *e, bool uneven,
                   struct jp_reasons *reasons);
 
 /* Returns the share of the operations that any rank has recorded, 0 to 1, as
- * far as sequence numbers show: less in sampled or filtered data. */
+ * far as sequence numbers show, from the first recorded one on: less than 1 in
+ * sampled or filtered data. */
 double expected_seen(const struct jp_result *result);
 
 /* Formats the functions of the collectives that were recorded: " (AllGather,

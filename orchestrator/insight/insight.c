@@ -11,6 +11,7 @@
  */
 #include "common/figure.h"
 #include "orchestrator/insight/insight.h"
+#include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
 
 #include <math.h>
@@ -433,7 +434,7 @@ static void answer_lateness(struct jp_insight *x, const struct jp_result *r)
 
     x->blind = seen.blind;
     answer_ranks(x, r, &seen, &x->hypotheses);
-    if (x->findings.part &&
+    if (x->findings.part && ranks->state == JP_HYPOTHESIS_NOT_FOUND &&
         (!ranks->todo || ranks->least <= limits_get(JP_LIMIT_STATED)))
         ranks->todo = "record all operations: no rank recorded a part of them";
     answer_nodes(x, &seen, &x->hypotheses);
@@ -526,6 +527,120 @@ out:
     return rc;
 }
 
+/* --- the GPU time of the run ---------------------------------------------- */
+
+/* A communicator is at most about as long as the longest one: records are
+ * written in batches. */
+#define SPAN_MOST 1.1
+
+/* Same hosts. Times of such communicators are by the same clocks. */
+static int by_hosts(const struct jp_comm *x, const struct jp_comm *y)
+{
+    int order = (x->n_hosts > y->n_hosts) - (x->n_hosts < y->n_hosts);
+
+    for (size_t i = 0; !order && i < x->n_hosts; i++)
+        order = strcmp(x->hosts[i], y->hosts[i]);
+    return order;
+}
+
+/* From the first to the last operation of a communicator. */
+struct span {
+    size_t class; /* of the hosts of its communicator */
+    double from, to;
+};
+
+static int by_class_and_start(const void *a, const void *b)
+{
+    const struct span *x = a, *y = b;
+
+    if (x->class != y->class)
+        return x->class > y->class ? 1 : -1;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* Returns how long a process ran: the longest time of one class of its spans,
+ * without gaps between them. Sorts the spans. */
+static double time_of(struct span *spans, size_t n)
+{
+    double most = 0, sum = 0, end = -INFINITY;
+
+    if (n)
+        qsort(spans, n, sizeof(*spans), by_class_and_start);
+    for (size_t i = 0; i < n; i++) {
+        if (i && spans[i].class != spans[i - 1].class) {
+            sum = 0;
+            end = -INFINITY;
+        }
+        if (spans[i].to > end)
+            sum += spans[i].to - fmax(spans[i].from, end);
+        end = fmax(end, spans[i].to);
+        most = fmax(most, sum);
+    }
+    return most;
+}
+
+/* Fills the spans of all communicators. Returns false if one is longer than
+ * the run: then a clock was set. */
+static bool find_spans(const struct jp_result *r, double run_us,
+                       struct ops_reader *reader, const size_t *class_of,
+                       struct span *spans)
+{
+    for (size_t c = 0; c < r->n_comms; c++)
+        spans[c] = (struct span){class_of[c], INFINITY, -INFINITY};
+    reader->ops = r->ops;
+    ops_want(reader, OPS_DUMP_MIN);
+    for (size_t i = 0; i < r->n_ops; i++) {
+        const struct jp_op *op = ops_at(reader, i);
+        struct span *s = &spans[op->comm];
+
+        if (!op->dump_min_us)
+            return false;
+        s->from = fmin(s->from, (double) op->dump_min_us);
+        s->to = fmax(s->to, (double) op->dump_min_us);
+        if (s->to - s->from > SPAN_MOST * run_us)
+            return false;
+    }
+    return true;
+}
+
+/* Raises the GPU time of the run to how long each process had communicators,
+ * one after the other, if that is known. 0, or -1: no memory. */
+static int find_gpu_time(const struct jp_result *r,
+                         const struct jp_processes *p, double run_us,
+                         double *gpus_us)
+{
+    size_t *class_of = calloc(r->n_comms + 1, sizeof(*class_of)), classes;
+    struct span *of_comm = calloc(r->n_comms + 1, sizeof(*of_comm));
+    struct span *mine = calloc(r->n_ranks + 1, sizeof(*mine));
+    struct ops_reader *reader = calloc(1, sizeof(*reader));
+    bool ok = class_of && of_comm && mine && reader &&
+              likes_number(r, by_hosts, class_of, &classes) == 0;
+    double sum = 0;
+
+    if (ok && find_spans(r, run_us, reader, class_of, of_comm)) {
+        for (size_t i = 0; i < p->n; i++) {
+            const struct jp_process *who = &p->list[i];
+            size_t n = 0;
+
+            for (size_t k = who->first; k < who->first + who->n; k++) {
+                const struct span *s =
+                    &of_comm[r->ranks[p->by_process[k]].comm];
+
+                if (s->to > s->from)
+                    mine[n++] = *s;
+            }
+            sum += time_of(mine, n);
+        }
+        /* a process with few operations has run as long as the others */
+        *gpus_us = fmax(*gpus_us, sum);
+    }
+    free(class_of);
+    free(of_comm);
+    free(mine);
+    free(reader);
+    return ok ? 0 : -1;
+}
+
 static bool has_hang(const struct jp_findings *findings)
 {
     return findings->n && findings->at[0].kind == JP_FINDING_HANG;
@@ -549,6 +664,9 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
     run_us = x->run_us = late_run_us(r);
     x->findings.run_us = run_us;
     x->findings.gpus_us = run_us * (double) p->at_once;
+    if (run_us > 0 && r->n_comms > 1 && p->n == p->at_once &&
+        find_gpu_time(r, p, run_us, &x->findings.gpus_us) < 0)
+        return -1;
     x->unrecorded = 1 - expected_seen(r);
     x->findings.part = x->unrecorded > limits_get(JP_LIMIT_STATED);
     rc = hang_findings(r, p, nodes, whole, &x->findings);

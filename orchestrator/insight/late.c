@@ -709,7 +709,7 @@ const char *late_why_none(const struct jp_result *r)
         complete |= r->comms[i].ops_complete;
     if (r->n_ops && !share_comms(r))
         return "no communicator has two ranks, so no rank waits for another";
-    if (complete && !us)
+    if (complete && !us && late_has_barriers(r))
         return "most operations have no time";
     if (late_has_barriers(r))
         return "no operation in which ranks wait for each other is complete";

@@ -60,8 +60,8 @@ static int add_small(const struct jp_netcells *cells,
         return -1;
     f->share = small_us / all_us;
     snprintf(f->text, sizeof(f->text),
-             "%s of %s collectives are below %s and take %s of the network's "
-             "time, which for them is latency",
+             "%s of %s collectives after the start are below %s and take %s of "
+             "the network's time, which for them is latency",
              FIG_COUNT(small), FIG_COUNT(all),
              FIG_BYTES(limits_get(JP_LIMIT_SMALL_BYTES)), FIG_SHARE(f->share));
     snprintf(f->next, sizeof(f->next),

@@ -429,7 +429,8 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
                        .says = "too few to compare ranks"},
     [JP_REASON_ROUGH] = {UNJUDGED("rough"),
                          .situation = "only an effect above 3 % of the run "
-                                      "would have been seen"},
+                                      "would have been seen, or more than 3 % "
+                                      "of the operations were left out"},
     [JP_REASON_UTIL_ONLY] = {UNJUDGED("util_only"),
                              .situation = "only utilisation or clocks were "
                                           "profiled"},

@@ -26,17 +26,27 @@ void verdict_set_reason(struct jp_verdict *verdict, enum jp_reason reason)
 
 /* --- nothing that a reader takes ----------------------------------------- */
 
-/* Says what the input holds in place of data. */
-static void say_found(const char *found, struct jp_verdict *verdict)
+/* Says what the input holds in place of data; without a file, what was left
+ * out, such as a symbolic link. */
+static void say_found(const char *found, const struct jp_result *r,
+                      struct jp_verdict *verdict)
 {
+    const struct jp_file_note *note =
+        r && r->quality.n_notes ? &r->quality.notes[0] : NULL;
     struct jp_sentence s;
 
     if (verdict->word != JP_VERDICT_NODATA || !verdict->why.n ||
         verdict->why.of[0] != JP_REASON_NO_INPUT)
         return;
     sentence_init(&s, verdict->text, sizeof(verdict->text));
-    sentence_add(&s, "the input holds nothing that can be read: %.200s",
-                 *found ? found : "no file");
+    if (!*found && note)
+        sentence_add(&s,
+                     "the input holds nothing that can be read: no file "
+                     "(%.80s: %.60s)",
+                     note->path, note->what);
+    else
+        sentence_add(&s, "the input holds nothing that can be read: %.200s",
+                     *found ? found : "no file");
 }
 
 /* --- figures alone, such as utilisation and clocks ------------------------ */
@@ -220,7 +230,7 @@ void verdict_make(const struct verdict_input *in, struct jp_verdict *verdict)
     judge_features(in, FEATURE_FIGURES, verdict);
     judge_features(in, FEATURE_OPERATIONS, verdict);
     if (in->found)
-        say_found(in->found, verdict);
+        say_found(in->found, in->result, verdict);
     for (size_t i = 0; in->features && feature_registry[i]; i++)
         if (*in->features->trouble[i].text && feature_registry[i]->failed)
             feature_registry[i]->failed(in->features->trouble[i].text, verdict);

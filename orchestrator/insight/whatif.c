@@ -707,6 +707,8 @@ static void say(struct jp_finding *f)
 /* Gains below this share of the run are not known well enough to correct a
  * cost. */
 #define SURE 0.005
+/* ... nor is one that is that many times smaller than what the others wait */
+#define SURED 4
 
 /* Returns true if the findings have another cause, which may hide what mending
  * one saves. */
@@ -757,6 +759,12 @@ static int replay(struct replay *x, const struct jp_result *r,
         done++;
         if (rc < 0 || !isfinite(f->gain))
             continue;
+        /* The others wait, and the replay says that nothing is saved: it does
+         * not follow the order in which operations overlap. */
+        if (f->gain < SURE && f->of_run > SURED * f->gain && f->of_run > SURE) {
+            f->gain = NAN;
+            continue;
+        }
         f->gain_kind = part ? JP_GAIN_PART : JP_GAIN_REPLAYED;
         correct_cost(findings, f, p, cause.n);
         say(f);

@@ -34,6 +34,7 @@ static struct made {
     double fast_gbs;   /* of messages; 0: not known */
     uint64_t meetings; /* of all ranks, in a communicator of theirs; 0: none */
     double within_us; /* waits in a communicator of each stage but the second */
+    uint64_t lacking; /* of these, operations that a rank lacks */
     bool per_stage;   /* a stage's ranks are on a node of their own */
 } m;
 
@@ -83,7 +84,11 @@ static void add_rows(unsigned c, unsigned rank, double us)
 static void add_world(void)
 {
     m.comms[m.result.n_comms++] =
-        (struct jp_comm){.id = "0x2", .name = m.hosts[0], .n_ranks = RANKS};
+        (struct jp_comm){.id = "0x2",
+                         .name = m.hosts[0],
+                         .n_ranks = RANKS,
+                         .ops = m.meetings,
+                         .ops_complete = m.meetings - m.lacking};
     for (unsigned r = 0; r < RANKS; r++) {
         m.lateness[RANKS + r].fewest = m.meetings;
         m.ranks[m.result.n_ranks++] = (struct jp_rank){
@@ -480,6 +485,27 @@ static void an_alltoall_is_no_pipeline(void **state)
     assert_int_equal(state_of(), JP_HYPOTHESIS_NOT_JUDGED);
 }
 
+/* One rank has no records: the time in its communicators is not counted. */
+static void missing_operations_are_not_judged(void **state)
+{
+    (void) state;
+    m.meetings = 20;
+    slow(1, PIPELINES);
+    judge();
+    assert_int_equal(m.findings.n, 1);
+    findings_fini(&m.findings);
+    m.findings.hypotheses = &m.hypotheses;
+    m.lacking = 3;
+    judge();
+    assert_int_equal(m.findings.n, 0);
+    assert_int_equal(state_of(), JP_HYPOTHESIS_NOT_JUDGED);
+    findings_fini(&m.findings);
+    m.findings.hypotheses = &m.hypotheses;
+    m.lacking = 1; /* as at the end of a job that is cancelled */
+    judge();
+    assert_int_equal(m.findings.n, 1);
+}
+
 /* Nothing is judged if too many records left the sums of waits unknown. */
 static void unknown_waits_are_not_judged(void **state)
 {
@@ -515,6 +541,7 @@ int main(void)
         TEST(few_passes_tell_nothing),
         TEST(a_single_pipeline_is_not_judged),
         TEST(an_alltoall_is_no_pipeline),
+        TEST(missing_operations_are_not_judged),
         TEST(unknown_waits_are_not_judged),
         TEST(few_passes_with_meetings_tell),
         TEST(passes_one_by_one_tell),
