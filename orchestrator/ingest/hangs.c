@@ -377,6 +377,7 @@ static int add_part(struct hangs_sum *sum,
     struct hangs_process part = *process;
 
     if (device) {
+        part.device = *device;
         part.has_peers = true;
         part.busy = false;
     }
@@ -674,10 +675,11 @@ char *hangs_name(const struct jp_hangs *hangs, uint32_t process, int64_t rank,
         len = (size_t) snprintf(buf, HANGS_NAME_LEN, "rank %" PRId64, shown);
     if (p && shown >= 0)
         snprintf(buf + len, HANGS_NAME_LEN - len,
-                 " (%.64s pid %" PRId64 "%s%s)", p->host, p->pid,
-                 *inner ? ", " : "", inner);
+                 " (%.48s pid %" PRId64 "%s%s%s%s)", p->host, p->pid,
+                 *p->gpu ? ", GPU " : "", p->gpu, *inner ? ", " : "", inner);
     else if (p)
-        snprintf(buf, HANGS_NAME_LEN, "%.64s pid %" PRId64, p->host, p->pid);
+        snprintf(buf, HANGS_NAME_LEN, "%.64s pid %" PRId64 "%s%s", p->host,
+                 p->pid, *p->gpu ? ", GPU " : "", p->gpu);
     else if (shown < 0)
         snprintf(buf, HANGS_NAME_LEN, "a rank");
     return buf;

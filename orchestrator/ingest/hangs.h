@@ -47,7 +47,9 @@ struct hangs_process {
     int64_t task; /* SLURM_PROCID, which children of a task inherit; -1:
                      unknown */
     struct launched launched; /* what its launcher told it */
-    bool has_peers; /* it has other GPUs, too: task and launched are of all */
+    bool has_peers;  /* it has other GPUs, too: task and launched are of all */
+    uint64_t device; /* the GPU, as in struct record; 0: all, or unknown */
+    char gpu[32];    /* its PCI bus id; "": unknown, or its process has one */
     int64_t rank; /* in the job, by rankrule.h; -1: none. hangs_sum_finish sets
                      it */
     /* from the recording, to find the process while it runs; 0: unknown */

@@ -112,6 +112,8 @@ enum hung_state {
 extern const char *const hung_state_words[HUNG_N_STATES];
 
 struct hung_task {
+    uint32_t joined; /* number of its process among all that were joined: those
+                        with several GPUs are several tasks */
     enum hung_state state;
     uint64_t over; /* operations that have ended or were abandoned */
     /* logs: its log has only ended operations (orchestrator/live/livestall.h).

@@ -131,6 +131,7 @@ static void put_who(struct jp_json_stream *s, const struct alert_event *event)
     json_stream_known(s, "world_rank", world >= 0, (uint64_t) world);
     json_stream_text(s, "node", p ? p->host : NULL);
     json_stream_int(s, "pid", p ? p->pid : -1);
+    json_stream_text(s, "gpu", p && *p->gpu ? p->gpu : NULL);
     json_stream_int(s, "task", p ? p->task : -1);
     json_stream_text(s, "state",
                      p ? hung_state_words[event->view->tasks[who.process].state]

@@ -466,8 +466,8 @@ static int join_all(struct livejoin *join, int folder, struct hangs_sum *sum,
         if (read_snap(join, folder, i) < 0)
             continue;
         /* livesnap_join needs room for the largest snapshot. */
-        if (have + LIVE_RANKS_MAX > room) {
-            room = 2 * room + LIVE_RANKS_MAX;
+        if (have + LIVE_JOINED_MAX > room) {
+            room = 2 * room + LIVE_JOINED_MAX;
             more = reallocarray(*tasks, room, sizeof(*more));
             if (!more)
                 return -1;

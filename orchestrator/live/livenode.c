@@ -566,7 +566,9 @@ static void fill_gpu(const struct livenode *node, const struct follow *f,
     const struct module_shared *shared = node->place.shared;
     const char *bus = "";
 
-    if (!shared || !f->is_open || now_ns / 1000 > shared->gpus_us + GPUS_OLD_US)
+    /* figures of one GPU are not those of a process that has several */
+    if (!shared || !f->is_open || r->n_gpus ||
+        now_ns / 1000 > shared->gpus_us + GPUS_OLD_US)
         return;
     /* The first communicator with a known GPU names it. */
     for (uint32_t i = 0; i < f->file.n_comms && !*bus; i++) {
@@ -583,6 +585,49 @@ static void fill_gpu(const struct livenode *node, const struct follow *f,
             r->gpu_watts = figure_of(gpu->watts);
         }
     }
+}
+
+/* Lists the GPUs of a process that has several, and their numbers in records
+ * (devices, in the same places as snap->gpus). Of too many none is told. */
+static void list_gpus(const struct follow *f, const struct hangs_evidence *e,
+                      struct live_snap *snap, struct live_rank *r,
+                      uint64_t *devices)
+{
+    uint32_t n = 0;
+
+    devices += snap->n_gpus;
+
+    r->first_gpu = snap->n_gpus;
+    r->n_gpus = 0;
+    if (!hangs_has_gpus(e))
+        return;
+    for (uint32_t i = 0; i < f->file.n_comms; i++) {
+        const struct jpr_comm *comm = jpr_comm(f->file.reader, i);
+        uint64_t device = comm ? recfile_device(comm) : 0;
+        uint32_t k = 0;
+
+        while (device && k < n && devices[k] != device)
+            k++;
+        if (!device || k < n)
+            continue;
+        if (snap->n_gpus + n == LIVE_GPUS_MAX)
+            return; /* the process is told as a whole */
+        snprintf(snap->gpus[snap->n_gpus + n], LIVE_GPU_LEN, "%s",
+                 comm->gpu_pci);
+        devices[n++] = device;
+    }
+    snap->n_gpus += n;
+    r->n_gpus = n;
+}
+
+/* The number of a GPU of a process; 0: unknown. */
+static uint32_t gpu_of(const struct live_rank *r, const uint64_t *devices,
+                       uint64_t device)
+{
+    for (uint32_t i = 0; device && i < r->n_gpus; i++)
+        if (devices[r->first_gpu + i] == device)
+            return i + 1;
+    return 0;
 }
 
 static void fill_rank(const struct follow *f, const struct hangs_process *p,
@@ -663,7 +708,7 @@ static int by_start(const void *a, const void *b)
 /* Adds the oldest operations in flight of one process. */
 static void fill_ops(const struct livenode *node, struct follow *f,
                      struct hangs_evidence *e, uint32_t rank,
-                     struct live_snap *snap)
+                     const uint64_t *devices, struct live_snap *snap)
 {
     if (e->n_ops)
         qsort(e->ops, e->n_ops, sizeof(*e->ops), by_start);
@@ -680,6 +725,7 @@ static void fill_ops(const struct livenode *node, struct follow *f,
         *op = (struct live_op){
             .rank = rank,
             .comm = comm,
+            .gpu = gpu_of(&snap->ranks[rank], devices, from->device),
             .comm_rank = from->rank,
             .peer = from->peer,
             .kind = from->kind,
@@ -702,7 +748,8 @@ static void fill_ops(const struct livenode *node, struct follow *f,
 }
 
 static void fill_fronts(const struct follow *f, const struct hangs_evidence *e,
-                        uint32_t rank, uint64_t mono_ns, struct live_snap *snap)
+                        uint32_t rank, const uint64_t *devices,
+                        uint64_t mono_ns, struct live_snap *snap)
 {
     const struct liverate_source source = rate_source(&f->file);
 
@@ -719,12 +766,14 @@ static void fill_fronts(const struct follow *f, const struct hangs_evidence *e,
             continue;
         }
         front = &snap->fronts[snap->n_fronts++];
-        *front = (struct live_front){.rank = rank,
-                                     .comm = comm,
-                                     .comm_rank = row->rank,
-                                     .kind = row->kind,
-                                     .begun = row->begun,
-                                     .ended = row->ended};
+        *front = (struct live_front){
+            .rank = rank,
+            .comm = comm,
+            .gpu = gpu_of(&snap->ranks[rank], devices, row->device),
+            .comm_rank = row->rank,
+            .kind = row->kind,
+            .begun = row->begun,
+            .ended = row->ended};
         memcpy(front->func, row->func, sizeof(front->func));
         liverate_front(&f->rate, &source, mono_ns, snap->comms, front);
     }
@@ -750,6 +799,7 @@ int livenode_fill(struct livenode *node, const struct livenode_time *now,
 {
     struct hangs_evidence *e;
     struct follow *of[LIVE_RANKS_MAX];
+    uint64_t devices[LIVE_GPUS_MAX];
     int rc = 0;
 
     if (node->log)
@@ -760,6 +810,7 @@ int livenode_fill(struct livenode *node, const struct livenode_time *now,
     if (!e)
         return -1;
     snap->n_ranks = snap->n_comms = snap->n_fronts = snap->n_ops = 0;
+    snap->n_gpus = 0;
     snap->left_ranks = node->left.n;
     snap->left_comms = 0;
     snap->class = class_of(node);
@@ -792,12 +843,13 @@ int livenode_fill(struct livenode *node, const struct livenode_time *now,
         settle_fronts(f, &e[at]);
         of[snap->n_ranks++] = f;
         fill_rank(f, &e[at].process, now, &snap->ranks[at]);
+        list_gpus(f, &e[at], snap, &snap->ranks[at], devices);
         fill_gpu(node, f, now->mono_ns, &snap->ranks[at]);
-        fill_ops(node, f, &e[at], at, snap);
+        fill_ops(node, f, &e[at], at, devices, snap);
     }
     /* Fronts last: they may use the room that is left. */
     for (uint32_t i = 0; i < snap->n_ranks; i++) {
-        fill_fronts(of[i], &e[i], i, now->mono_ns, snap);
+        fill_fronts(of[i], &e[i], i, devices, now->mono_ns, snap);
         fill_names(of[i], snap);
         hangs_evidence_fini(&e[i]);
     }

@@ -66,14 +66,16 @@ static void put_func(struct jpr_out *out, const char *func)
 
 /* Times are stored relative to the snapshot's time, which keeps varints short.
  */
-static void put_rank(struct jpr_out *out, const struct live_rank *r,
-                     uint64_t real_ns)
+static void put_rank(struct jpr_out *out, const struct live_snap *snap,
+                     const struct live_rank *r)
 {
+    uint64_t real_ns = snap->real_ns;
+
     jpr_put_i64(out, r->pid);
     jpr_put_i64(out, r->task);
     jpr_put_u64(out, r->state);
     jpr_put_u64(out, r->final | r->damaged << 1 | r->busy << 2 | r->logs << 3 |
-                         r->numbered << 4);
+                         r->numbered << 4 | (r->n_gpus > 0) << 5);
     jpr_put_delta(out, (uint64_t) r->counted_ns, real_ns);
     jpr_put_u64(out, r->produced);
     jpr_put_u64(out, r->over);
@@ -92,12 +94,19 @@ static void put_rank(struct jpr_out *out, const struct live_rank *r,
     }
     for (int i = 0; r->numbered && i < LAUNCHED_KINDS; i++)
         jpr_put_i64(out, r->numbers[i]);
+    if (r->n_gpus)
+        jpr_put_u64(out, r->n_gpus);
+    for (uint32_t i = 0; i < r->n_gpus; i++)
+        jpr_put_text(out, snap->gpus[r->first_gpu + i]);
 }
 
 /* Writes a front; `ended` is stored relative to `begun`, which is near. */
-static void put_front(struct jpr_out *out, const struct live_front *f)
+static void put_front(struct jpr_out *out, const struct live_snap *snap,
+                      const struct live_front *f)
 {
     jpr_put_u64(out, f->rank);
+    if (snap->ranks[f->rank].n_gpus)
+        jpr_put_u64(out, f->gpu);
     jpr_put_i64(out, f->comm_rank);
     jpr_put_u64(out, f->kind);
     put_func(out, f->func);
@@ -112,10 +121,14 @@ static void put_front(struct jpr_out *out, const struct live_front *f)
 }
 
 /* Writes an operation in flight. */
-static void put_op(struct jpr_out *out, const struct live_op *op,
-                   uint64_t real_ns)
+static void put_op(struct jpr_out *out, const struct live_snap *snap,
+                   const struct live_op *op)
 {
+    uint64_t real_ns = snap->real_ns;
+
     jpr_put_u64(out, op->rank);
+    if (snap->ranks[op->rank].n_gpus)
+        jpr_put_u64(out, op->gpu);
     jpr_put_i64(out, op->comm_rank);
     jpr_put_i64(out, op->peer);
     jpr_put_u64(out, op->kind);
@@ -151,11 +164,11 @@ static void put_comm(struct jpr_out *out, const struct live_snap *snap,
     jpr_put_u64(out, n_fronts);
     for (uint32_t i = 0; i < snap->n_fronts; i++)
         if (snap->fronts[i].comm == comm && snap->fronts[i].rank < n_ranks)
-            put_front(out, &snap->fronts[i]);
+            put_front(out, snap, &snap->fronts[i]);
     jpr_put_u64(out, n_ops);
     for (uint32_t i = 0; i < snap->n_ops; i++)
         if (snap->ops[i].comm == comm && snap->ops[i].rank < n_ranks)
-            put_op(out, &snap->ops[i], snap->real_ns);
+            put_op(out, snap, &snap->ops[i]);
 }
 
 /* Ranks get at most half of the room, because fronts show which rank is
@@ -170,7 +183,7 @@ static uint32_t put_ranks(const struct live_snap *snap, struct jpr_out *out)
     /* Packing stops at the first rank that does not fit; `used` is the length
      * before it. */
     while (n < snap->n_ranks) {
-        put_rank(&rows, &snap->ranks[n], snap->real_ns);
+        put_rank(&rows, snap, &snap->ranks[n]);
         if (rows.full)
             break;
         used = rows.used;
@@ -277,16 +290,29 @@ static int32_t get_figure(struct jpr_in *in)
     return in->bad ? -1 : (int32_t) value;
 }
 
-/* Mirrors put_rank. */
-static void get_rank(struct jpr_in *in, struct live_rank *r, uint64_t real_ns)
+/* Reads the GPUs of a process. */
+static void get_gpus(struct jpr_in *in, struct live_snap *snap,
+                     struct live_rank *r)
 {
-    uint64_t flags;
+    r->first_gpu = snap->n_gpus;
+    r->n_gpus = (uint32_t) jpr_get_bounded(in, LIVE_GPUS_MAX - snap->n_gpus);
+    if (!r->n_gpus)
+        in->bad = true;
+    for (uint32_t i = 0; i < r->n_gpus && !in->bad; i++)
+        get_text(in, snap->gpus[snap->n_gpus++], LIVE_GPU_LEN);
+}
+
+/* Mirrors put_rank. */
+static void get_rank(struct jpr_in *in, struct live_snap *snap,
+                     struct live_rank *r)
+{
+    uint64_t flags, real_ns = snap->real_ns;
 
     r->pid = jpr_get_i64(in);
     r->task = jpr_get_i64(in);
     r->state = (enum hung_state) jpr_get_bounded(in, HUNG_N_STATES - 1);
-    /* Five bits; a larger value is damage. */
-    flags = jpr_get_bounded(in, 31);
+    /* Six bits; a larger value is damage. */
+    flags = jpr_get_bounded(in, 63);
     r->final = flags & 1;
     r->damaged = flags >> 1 & 1;
     r->busy = flags >> 2 & 1;
@@ -309,6 +335,8 @@ static void get_rank(struct jpr_in *in, struct live_rank *r, uint64_t real_ns)
     }
     for (int i = 0; i < LAUNCHED_KINDS; i++)
         r->numbers[i] = r->numbered ? jpr_get_i64(in) : -1;
+    if (flags >> 5 & 1)
+        get_gpus(in, snap, r);
 }
 
 /* Reads an index below n; marks the input as bad otherwise. */
@@ -321,10 +349,21 @@ static uint32_t get_index(struct jpr_in *in, uint32_t n)
     return in->bad ? 0 : i;
 }
 
-/* Mirrors put_front. */
-static void get_front(struct jpr_in *in, struct live_front *f, uint32_t n_ranks)
+/* Reads the number of a GPU of this process; 0 where it has none of several. */
+static uint32_t get_gpu(struct jpr_in *in, const struct live_snap *snap,
+                        uint32_t rank)
 {
-    f->rank = get_index(in, n_ranks);
+    uint32_t n = snap->ranks[rank].n_gpus;
+
+    return n && !in->bad ? (uint32_t) jpr_get_bounded(in, n) : 0;
+}
+
+/* Mirrors put_front. */
+static void get_front(struct jpr_in *in, const struct live_snap *snap,
+                      struct live_front *f)
+{
+    f->rank = get_index(in, snap->n_ranks);
+    f->gpu = get_gpu(in, snap, f->rank);
     f->comm_rank = jpr_get_i64(in);
     f->kind = (unsigned) jpr_get_bounded(in, JPR_N_OP_KINDS);
     get_func(in, f->func);
@@ -338,12 +377,13 @@ static void get_front(struct jpr_in *in, struct live_front *f, uint32_t n_ranks)
 }
 
 /* Mirrors put_op. */
-static void get_op(struct jpr_in *in, struct live_op *op, uint32_t n_ranks,
-                   uint64_t real_ns)
+static void get_op(struct jpr_in *in, const struct live_snap *snap,
+                   struct live_op *op)
 {
-    uint64_t flags;
+    uint64_t flags, real_ns = snap->real_ns;
 
-    op->rank = get_index(in, n_ranks);
+    op->rank = get_index(in, snap->n_ranks);
+    op->gpu = get_gpu(in, snap, op->rank);
     op->comm_rank = jpr_get_i64(in);
     op->peer = jpr_get_i64(in);
     op->kind = (enum jpr_op_kind) jpr_get_bounded(in, JPR_N_OP_KINDS - 1);
@@ -384,14 +424,14 @@ static void get_comm(struct jpr_in *in, struct live_snap *snap)
     for (uint64_t i = 0; i < n && !in->bad; i++) {
         struct live_front *front = &snap->fronts[snap->n_fronts++];
 
-        get_front(in, front, snap->n_ranks);
+        get_front(in, snap, front);
         front->comm = at;
     }
     n = jpr_get_bounded(in, LIVE_OPS_MAX - snap->n_ops);
     for (uint64_t i = 0; i < n && !in->bad; i++) {
         struct live_op *op = &snap->ops[snap->n_ops++];
 
-        get_op(in, op, snap->n_ranks, snap->real_ns);
+        get_op(in, snap, op);
         op->comm = at;
     }
 }
@@ -403,7 +443,7 @@ static int get_body(struct jpr_in *in, struct live_snap *snap)
     snap->left_ranks = jpr_get_u64(in);
     snap->n_ranks = (uint32_t) jpr_get_bounded(in, LIVE_RANKS_MAX);
     for (uint32_t i = 0; i < snap->n_ranks && !in->bad; i++)
-        get_rank(in, &snap->ranks[i], snap->real_ns);
+        get_rank(in, snap, &snap->ranks[i]);
     while (!in->bad && jpr_get_bounded(in, 1))
         get_comm(in, snap);
     snap->left_comms = jpr_get_u64(in);
@@ -510,6 +550,7 @@ static void fill_op(struct hangs_op *to, const struct live_op *op,
                             .kind = op->kind,
                             .rank = op->comm_rank,
                             .n_ranks = comm->n_ranks,
+                            .device = op->gpu,
                             .peer = op->peer,
                             .seq = op->seq,
                             .bytes = op->bytes,
@@ -563,6 +604,7 @@ static int fill_evidence(const struct live_snap *snap, uint32_t rank,
         struct progress_row row = {.hash = snap->comms[f->comm].hash,
                                    .n_ranks = snap->comms[f->comm].n_ranks,
                                    .rank = f->comm_rank,
+                                   .device = f->gpu,
                                    .kind = f->kind,
                                    .ended = f->ended,
                                    .begun = f->begun};
@@ -591,20 +633,47 @@ static struct hung_task task_of(const struct live_snap *snap,
         .batch_ms = r->batch_ms};
 }
 
+/* Operations that have ended on one GPU of a process; of all of them, if it is
+ * not known. */
+static uint64_t over_of(const struct live_snap *snap, uint32_t rank,
+                        uint64_t gpu)
+{
+    uint64_t over = 0;
+
+    for (uint32_t i = 0; gpu && i < snap->n_fronts; i++)
+        if (snap->fronts[i].rank == rank && snap->fronts[i].gpu == gpu)
+            over += snap->fronts[i].ended;
+    return over ? over : snap->ranks[rank].over;
+}
+
 /* hangs_sum_add numbers the processes in order, so tasks[] has the same index.
- */
+ * One with several GPUs becomes several. */
 int livesnap_join(const struct live_snap *snap, struct hangs_sum *sum,
                   struct hung_task *tasks)
 {
+    size_t before = sum->hangs->n_processes;
+    uint32_t joined = before ? tasks[before - 1].joined + 1 : 0;
+
     for (uint32_t i = 0; i < snap->n_ranks; i++) {
         size_t at = sum->hangs->n_processes;
         struct hangs_evidence e;
         int rc = fill_evidence(snap, i, &e);
 
-        tasks[at] = task_of(snap, &snap->ranks[i]);
         if (rc == 0)
             rc = hangs_sum_add(sum, &e);
         hangs_evidence_fini(&e);
+        for (size_t k = at; rc == 0 && k < sum->hangs->n_processes; k++) {
+            struct hangs_process *p = &sum->hangs->processes[k];
+            const struct live_rank *r = &snap->ranks[i];
+
+            tasks[k] = task_of(snap, r);
+            tasks[k].joined = joined;
+            tasks[k].over = over_of(snap, i, p->device);
+            if (p->device && p->device <= r->n_gpus)
+                snprintf(p->gpu, sizeof(p->gpu), "%s",
+                         snap->gpus[r->first_gpu + p->device - 1]);
+        }
+        joined++;
         if (rc < 0)
             return -1;
     }

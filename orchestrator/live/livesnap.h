@@ -29,7 +29,9 @@
  * recording (plugins/nccl_recorder/jpr_frame.h): the node's name; the number of
  * ranks left out; the ranks; the communicators, worst first, each after a 1,
  * with its fronts and operations; a 0; the number of communicators left out.
- * New members are appended to a row only with a new version number.
+ * New members are appended to a row only with a new version number. A process
+ * with several GPUs lists them, and its fronts and operations have a number:
+ * 1 is the first of them, 0: unknown.
  */
 #ifndef JP_LIVE_LIVESNAP_H
 #define JP_LIVE_LIVESNAP_H
@@ -49,8 +51,9 @@
 #define LIVE_RECENT_MS 30000
 
 enum {
-    LIVE_SNAP_VERSION = 3, /* version 1 has no logs, and version 2 no
-                              launchers' numbers; both are still read */
+    LIVE_SNAP_VERSION = 4, /* version 1 has no logs, version 2 no launchers'
+                              numbers, and version 3 no GPUs; all are still
+                              read */
     LIVE_BLOCK_BYTES = 4096,
     LIVE_SNAP_BYTES = 64 * LIVE_BLOCK_BYTES,
     LIVE_HEAD_BYTES = 64,
@@ -59,6 +62,11 @@ enum {
     LIVE_COMMS_MAX = 1024,
     LIVE_FRONTS_MAX = 8192,
     LIVE_OPS_MAX = 1024,
+    /* most GPUs of processes that have several; of others the processes are
+     * told only */
+    LIVE_GPUS_MAX = 1024,
+    LIVE_GPU_LEN = 32,
+    LIVE_JOINED_MAX = LIVE_RANKS_MAX + LIVE_GPUS_MAX,
     LIVE_NODE_LEN = 64,
     LIVE_COMM_NAME_LEN = 24
 };
@@ -93,7 +101,9 @@ struct live_rank {
     uint64_t rate_milli; /* operations ended per 1,000 s */
     /* share of its time spent in operations; above 1,000 if they overlap */
     uint64_t share_permille;
-    /* of the process's GPU; -1: unknown */
+    /* its GPUs in the snapshot's list, where it has several */
+    uint32_t first_gpu, n_gpus;
+    /* of the process's only GPU; -1: unknown */
     int32_t gpu_permille, gpu_mhz, gpu_watts;
 };
 
@@ -106,6 +116,7 @@ struct live_comm {
 /* The position of a rank in a (communicator, function): struct progress_row. */
 struct live_front {
     uint32_t rank, comm; /* indices into ranks and comms of this snapshot */
+    uint32_t gpu;        /* 1: the first of the process's; 0: unknown */
     int64_t comm_rank;
     /* enum jpr_op_kind; JPR_N_OP_KINDS: membership only, without operations */
     unsigned kind;
@@ -120,6 +131,7 @@ struct live_front {
 /* An operation in flight: struct hangs_op. */
 struct live_op {
     uint32_t rank, comm;
+    uint32_t gpu; /* as in live_front */
     int64_t comm_rank, peer;
     enum jpr_op_kind kind;
     char func[RECORD_MAX_FUNC + 1];
@@ -138,12 +150,13 @@ struct live_snap {
     bool last;
     char node[LIVE_NODE_LEN];
     uint64_t left_ranks, left_comms; /* numbers left out for lack of room */
-    uint32_t n_ranks, n_comms, n_fronts, n_ops;
+    uint32_t n_ranks, n_comms, n_fronts, n_ops, n_gpus;
     struct live_rank ranks[LIVE_RANKS_MAX];
     struct live_comm comms[LIVE_COMMS_MAX];
     /* both sorted by communicator once they were unpacked */
     struct live_front fronts[LIVE_FRONTS_MAX];
     struct live_op ops[LIVE_OPS_MAX];
+    char gpus[LIVE_GPUS_MAX][LIVE_GPU_LEN]; /* PCI bus ids */
 };
 
 /* Packs a snapshot into at most LIVE_SNAP_BYTES. Ranks and communicators
@@ -179,7 +192,7 @@ int livesnap_read(int folder, const char *name, struct live_snap *out,
                   struct jp_error *err);
 
 /* Adds a node's processes to the input of hangs.h, and tasks[] for hung.h,
- * from index hangs->n_processes on (room for LIVE_RANKS_MAX more). Returns 0,
+ * from index hangs->n_processes on (room for LIVE_JOINED_MAX more). Returns 0,
  * or -1 when out of memory. */
 int livesnap_join(const struct live_snap *snap, struct hangs_sum *sum,
                   struct hung_task *tasks);

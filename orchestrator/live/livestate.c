@@ -213,7 +213,7 @@ static int take(struct livestate *state, struct look *look, uint64_t now_ns)
 {
     const struct live_snap *snap = state->snap;
 
-    if (VECTOR_ROOM(look->tasks, look->hangs.n_processes + LIVE_RANKS_MAX,
+    if (VECTOR_ROOM(look->tasks, look->hangs.n_processes + LIVE_JOINED_MAX,
                     look->tasks_room) < 0 ||
         livesnap_join(snap, &look->sum, look->tasks) < 0 ||
         livelate_add(&look->late, snap) < 0)
@@ -301,6 +301,16 @@ static void count_silent(struct livestate *state)
                                                  : 0;
 }
 
+/* Marks the row of the process that keeps the others. Rows are in the order in
+ * which the processes were joined. */
+static void mark(struct livestate *state, const struct hung_view *view,
+                 uint32_t process)
+{
+    if (process < view->hangs->n_processes &&
+        view->tasks[process].joined < state->n_ranks)
+        state->ranks[view->tasks[process].joined].keeps = true;
+}
+
 /* Reports a stall of logs. Node 0 may have reported it already; this program
  * has only watched for a short time, so it does not wait for confirmation. */
 static void take_stall(struct livestate *state, const struct hung_view *view)
@@ -308,8 +318,7 @@ static void take_stall(struct livestate *state, const struct hung_view *view)
     state->word = LIVESTATE_SUSPECT;
     state->waited_ms = state->stall.silent_ms;
     livestall_answer(&state->stall, view, state->text, sizeof(state->text));
-    if (state->stall.process < state->n_ranks)
-        state->ranks[state->stall.process].keeps = true;
+    mark(state, view, state->stall.process);
 }
 
 /* Applies the rule of hung.h, and reports a stall or a hang. */
@@ -348,9 +357,7 @@ static void find_stuck(struct livestate *state, struct look *look,
         now->real_ns > (uint64_t) state->stuck.start_ns)
         state->waited_ms = (now->real_ns - (uint64_t) state->stuck.start_ns) /
                            MS_NS;
-    /* Ranks are in the order in which the processes were joined. */
-    if (cause->process < state->n_ranks)
-        state->ranks[cause->process].keeps = true;
+    mark(state, &view, cause->process);
 }
 
 static bool same_process(const struct livestate *state,
@@ -573,11 +580,16 @@ static void find_heard(struct livestate *state)
 
 /* Names the ranks by the rule for the whole job, which only all snapshots
  * together allow. */
-static void name_ranks(struct livestate *state, const struct jp_hangs *hangs)
+static void name_ranks(struct livestate *state, const struct look *look)
 {
-    for (size_t i = 0; i < state->n_ranks && i < hangs->n_processes; i++)
-        if (hangs->processes[i].rank >= 0)
-            state->ranks[i].rank = hangs->processes[i].rank;
+    for (size_t i = 0; i < look->hangs.n_processes; i++) {
+        const struct hangs_process *p = &look->hangs.processes[i];
+        uint32_t row = look->tasks[i].joined;
+
+        /* a row of several GPUs is no single rank */
+        if (p->rank >= 0 && !p->has_peers && row < state->n_ranks)
+            state->ranks[row].rank = p->rank;
+    }
 }
 
 /* The verdict. */
@@ -587,7 +599,7 @@ static int judge(struct livestate *state, struct look *look,
     if (hangs_sum_finish(&look->sum) < 0 || livelate_finish(&look->late) < 0)
         return -1;
     state->waited_ms = 0;
-    name_ranks(state, &look->hangs);
+    name_ranks(state, look);
     count_silent(state);
     find_heard(state);
     /* The rules need at least one recent snapshot. */

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Two nodes that tell the same. */
 static void join(const struct live_snap *snap)
 {
-    struct hung_task *tasks = calloc(2 * LIVE_RANKS_MAX, sizeof(*tasks));
+    struct hung_task *tasks = calloc(2 * LIVE_JOINED_MAX, sizeof(*tasks));
     struct jp_hangs hangs = {0};
     struct hangs_sum sum = {.hangs = &hangs};
     struct hung_view view = {.hangs = &hangs,

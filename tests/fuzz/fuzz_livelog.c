@@ -50,7 +50,7 @@ static void put(const uint8_t *data, size_t size, int flags)
 static void judge(struct livestall *stall, const struct live_snap *snap,
                   uint64_t now_ms)
 {
-    static struct hung_task tasks[LIVE_RANKS_MAX];
+    static struct hung_task tasks[LIVE_JOINED_MAX];
     struct jp_hangs hangs = {0};
     struct hangs_sum sum = {.hangs = &hangs};
     const struct hung_view view = {.hangs = &hangs,

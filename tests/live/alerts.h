@@ -10,7 +10,7 @@
 /* All members in order, as in docs/live.md. */
 #define ALERT_MEMBERS                                                          \
     "version time_us event job step dir hang waited_ms class rank "            \
-    "world_rank node pid task state comm comm_name function sequence bytes "   \
+    "world_rank node pid gpu task state comm comm_name function sequence bytes "   \
     "n_ranks text "
 
 /* Asserts that line n has all members and no others, and that the members from

@@ -301,7 +301,7 @@ static void look(struct step *s, uint64_t second)
 {
     struct jp_hangs hangs = {0};
     struct hangs_sum sum = {.hangs = &hangs};
-    struct hung_task tasks[RANKS_MAX + LIVE_RANKS_MAX];
+    struct hung_task tasks[RANKS_MAX + LIVE_JOINED_MAX];
     struct hung_view view = {.hangs = &hangs,
                              .progress = &sum.progress,
                              .tasks = tasks,
@@ -479,7 +479,7 @@ static void knows_what_is_usual(void **state)
 /* A node that is never heard delays the report, and the report mentions it. */
 static void waits_for_all_nodes(void **state)
 {
-    struct hung_task tasks[2 * LIVE_RANKS_MAX];
+    struct hung_task tasks[2 * LIVE_JOINED_MAX];
     struct step *s = calloc(1, sizeof(*s));
     uint64_t at = 0;
 

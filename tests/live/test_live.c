@@ -268,16 +268,17 @@ static void tells_once_and_again(void **state)
     assert_int_equal(count(alerts, "\"node\":\"n1\""), 2);
     assert_int_equal(count(alerts, "\"comm\":\"0xabc\""), 2);
     for (size_t i = 0; i < 2; i++)
-        assert_alert(
-            alerts, i,
-            i ? "\"hang\" \"never_entered\" 1 1 \"n1\" 5001 1 \"outside of "
-                "NCCL\" \"0xabc\" \"dp\" \"AllReduce\" 59 4096 4"
-              : "\"suspect\" \"never_entered\" 1 1 \"n1\" 5001 1 \"outside "
-                "of NCCL\" \"0xabc\" \"dp\" \"AllReduce\" 59 4096 4");
-    assert_alert(
-        alerts, 2,
-        "\"goes_on\" null null null null -1 -1 null null null null null null "
-        "null");
+        assert_alert(alerts, i,
+                     i ? "\"hang\" \"never_entered\" 1 1 \"n1\" 5001 null 1 "
+                         "\"outside of "
+                         "NCCL\" \"0xabc\" \"dp\" \"AllReduce\" 59 4096 4"
+                       : "\"suspect\" \"never_entered\" 1 1 \"n1\" 5001 null 1 "
+                         "\"outside "
+                         "of NCCL\" \"0xabc\" \"dp\" \"AllReduce\" 59 4096 4");
+    assert_alert(alerts, 2,
+                 "\"goes_on\" null null null null -1 null -1 null null null "
+                 "null null null "
+                 "null");
     free(alerts);
     end(&s);
     assert_int_equal(s.failures, 0);

@@ -482,7 +482,7 @@ static void judge(struct step *s, double now)
 {
     struct jp_hangs hangs = {0};
     struct hangs_sum sum = {.hangs = &hangs};
-    struct hung_task tasks[LIVE_RANKS_MAX];
+    struct hung_task tasks[LIVE_JOINED_MAX];
     struct hung_view view = {.hangs = &hangs,
                              .progress = &sum.progress,
                              .tasks = tasks,
@@ -571,11 +571,11 @@ static void who_is_behind_is_named(void **state)
     assert_int_equal(s.phase, HUNG_QUIET);
     assert_told(
         &s, 0,
-        "\"suspect\" \"silence\" 2 2 \"n1\" 4244 -1 \"ends no operation\" "
+        "\"suspect\" \"silence\" 2 2 \"n1\" 4244 null -1 \"ends no operation\" "
         "\"0xabc1\" null \"AllReduce\" null null 4");
     assert_told(
         &s, 1,
-        "\"goes_on\" \"silence\" null null null -1 -1 null null null null "
+        "\"goes_on\" \"silence\" null null null -1 null -1 null null null null "
         "null null null");
     livelog_destroy(s.log);
 }
@@ -599,7 +599,7 @@ static void silence_without_a_cause_is_late(void **state)
                         "in flight");
     assert_told(
         &s, 0,
-        "\"suspect\" \"silence\" null null null -1 -1 null null null null "
+        "\"suspect\" \"silence\" null null null -1 null -1 null null null null "
         "null null null");
     livelog_destroy(s.log);
 }
@@ -614,10 +614,10 @@ static void a_stopped_process_is_named(void **state)
     run(&s, 60, 140, 0, 1);
     assert_true(s.slow > 60 + 60 && s.slow < 60 + 75);
     assert_non_null(strstr(s.text, "; rank 1 (n1 pid 4243) is stopped"));
-    assert_told(
-        &s, 0,
-        "\"suspect\" \"silence\" 1 1 \"n1\" 4243 -1 \"stopped by a signal\" "
-        "null null null null null null");
+    assert_told(&s, 0,
+                "\"suspect\" \"silence\" 1 1 \"n1\" 4243 null -1 \"stopped by "
+                "a signal\" "
+                "null null null null null null");
     livelog_destroy(s.log);
 }
 

@@ -82,6 +82,15 @@ static void comes_back(void **state)
 
     (void) state;
     fill(&snap, 8, 5);
+    /* one of the processes has two GPUs */
+    snap.n_gpus = snap.ranks[3].n_gpus = 2;
+    strcpy(snap.gpus[0], "0000:1b:00.0");
+    strcpy(snap.gpus[1], "0000:43:00.0");
+    for (uint32_t i = 0; i < snap.n_fronts; i++)
+        if (snap.fronts[i].rank == 3)
+            snap.fronts[i].gpu = 1 + i % 2;
+    snap.ops[0].rank = 3;
+    snap.ops[0].gpu = 2;
     n = livesnap_pack(&snap, bytes);
     print_message("# 8 ranks in 5 communicators: %zu bytes\n", n);
     assert_true(n <= LIVE_SNAP_BYTES);
@@ -94,6 +103,9 @@ static void comes_back(void **state)
     assert_int_equal(back.n_ops, 1);
     assert_memory_equal(back.ops, snap.ops, sizeof(*back.ops));
     assert_string_equal(back.node, "node-7");
+    assert_int_equal(back.n_gpus, 2);
+    assert_string_equal(back.gpus[0], "0000:1b:00.0");
+    assert_string_equal(back.gpus[1], "0000:43:00.0");
     assert_int_equal(back.conf, snap.conf);
     assert_int_equal(back.left_comms + back.left_ranks, 0);
     assert_int_equal(back.class, LIVE_WAITS);
