@@ -346,14 +346,41 @@ static void add_inside(struct words *w, const struct flight_seen *op)
             op->count[FLIGHT_INSIDE] == 1 ? "s" : "");
 }
 
+/* Who waits in which message, the first MESSAGES ranks of them. */
+static void add_waiting(struct words *w, const struct jp_flight *flight)
+{
+    enum { MESSAGES = 3 };
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < flight->n_dumps; i++) {
+        const struct flight_dump *d = &flight->dumps[i];
+        const struct flight_op *op = NULL;
+
+        for (size_t k = 0; k < d->n_ops && !op && !d->bad; k++)
+            if (d->ops[k].peer >= 0 && flight_dump_waits(d, &d->ops[k]))
+                op = &d->ops[k];
+        if (!op || n++ >= MESSAGES)
+            continue;
+        if (n == 1)
+            add(w, "rank %" PRId64 " waits in %.60s", d->rank, op->func);
+        else
+            add(w, ", rank %" PRId64 " in %.60s", d->rank, op->func);
+    }
+    if (n == 0)
+        add(w, "%" PRIu64 " rank%s wait%s for messages", flight->waiting,
+            plural(flight->waiting), flight->waiting == 1 ? "s" : "");
+    else if (n > MESSAGES)
+        add(w, ", and %" PRIu64 " other rank%s in messages", n - MESSAGES,
+            plural(n - MESSAGES));
+}
+
 /* The culprit's message. */
 static void add_message(struct words *w, const struct jp_flight *flight)
 {
     const struct flight_culprit *c = flight->culprits;
 
     if (!flight->n_culprits) {
-        add(w, "%" PRIu64 " rank%s wait%s for messages", flight->waiting,
-            plural(flight->waiting), flight->waiting == 1 ? "s" : "");
+        add_waiting(w, flight);
         return;
     }
     add(w,

@@ -168,7 +168,7 @@ struct jp_flight {
     struct flight_culprit *culprits; /* by rank */
     size_t n_culprits;
     uint64_t waiting; /* ranks with something in flight */
-    bool evidence; /* taken of some ranks while the step hung */
+    bool evidence;    /* taken of some ranks while the step hung */
     /* dumps that were left out, because several have one rank: they are of
      * another incident */
     uint64_t of_others;
@@ -225,6 +225,13 @@ void flight_dump_fini(struct flight_dump *dump);
  * status of it. */
 const struct flight_place *flight_dump_place(const struct flight_dump *dump,
                                              size_t group);
+
+/* Whether an entry is a message that is in flight for sure: not of a call that
+ * has completed. Messages complete in any order, so one that is not after the
+ * last completed one may be. Parts of a coalesced call are in a dump only if
+ * the call has not completed. */
+bool flight_dump_waits(const struct flight_dump *dump,
+                       const struct flight_op *op);
 
 /* --- flight_judge.c ------------------------------------------------------- */
 

@@ -168,6 +168,16 @@ const struct flight_place *flight_dump_place(const struct flight_dump *dump,
     return NULL;
 }
 
+bool flight_dump_waits(const struct flight_dump *dump,
+                       const struct flight_op *op)
+{
+    const struct flight_place *place =
+        op->message ? flight_dump_place(dump, op->group) : NULL;
+
+    return op->message &&
+           (!place || place->ended < 0 || place->ended < op->p2p_seq);
+}
+
 /* Reads pg_config: {"42": {"name", "desc", "ranks": "[14, 15]"}}. */
 static void read_groups(struct reading *r, const struct flight_value *config)
 {

@@ -69,15 +69,10 @@ static int by_ref(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Whether a message is in flight for sure. Messages complete in any order, so
- * one that is not after the last completed one may be a part of a call that has
- * completed. */
+/* Whether a message, or a coalesced call of some, is in flight for sure. */
 static bool is_message(const struct flight_dump *d, const struct flight_op *op)
 {
-    const struct flight_place *place = flight_dump_place(d, op->group);
-
-    return op->message && !op->part &&
-           (!place || place->ended < 0 || place->ended < op->p2p_seq);
+    return !op->part && flight_dump_waits(d, op);
 }
 
 static bool is_collective(const struct flight_op *op)
@@ -554,7 +549,7 @@ static int find_messages(struct judge *j)
             const struct flight_op *op = &d->ops[k];
             int64_t peer = op->peer;
 
-            if (!is_message(d, op) || peer < 0 || !j->of_rank[peer] ||
+            if (!flight_dump_waits(d, op) || peer < 0 || !j->of_rank[peer] ||
                 j->busy[peer] || j->culprit[peer] ||
                 answers(j->of_rank[peer], op, d->rank))
                 continue;

@@ -7,8 +7,9 @@
 #include <string.h>
 
 const char *const make_words[MAKE_N_SCENARIOS] = {
-    "healthy", "absent",  "idle",   "stuck", "function", "size",
-    "order",   "message", "inside", "chain", "parts"};
+    "healthy", "absent", "idle",    "stuck",  "function", "size",
+    "type",    "extra",  "uneven",  "gather", "several",  "batch",
+    "pair",    "order",  "message", "inside", "chain",    "parts"};
 
 void make_put(struct make_bytes *b, const void *bytes, size_t n)
 {
@@ -266,7 +267,7 @@ static void put_entry(struct writer *w, const struct make_dump *dump,
     put_sizes(w, "input_sizes", e->elements);
     if (!one)
         put_dtypes(w, "input_dtypes", e->dtype);
-    put_sizes(w, "output_sizes", e->elements);
+    put_sizes(w, "output_sizes", e->out ? e->out : e->elements);
     if (!one)
         put_dtypes(w, "output_dtypes", e->dtype);
     key_text(w, "state", e->state);
@@ -474,6 +475,40 @@ static void add_scenario(enum make_scenario scenario, int rank,
     case MAKE_SIZE:
         add(d, "nccl:all_reduce", "1", 11, false)->elements = other ? 4095
                                                                     : 4096;
+        break;
+    case MAKE_TYPE:
+        add(d, "nccl:all_reduce", "1", 11, false)->dtype = other ? "BFloat16"
+                                                                 : "Float";
+        break;
+    case MAKE_EXTRA:
+        add(d, "nccl:all_reduce", "1", 11, true);
+        if (other)
+            add(d, "nccl:all_reduce", "1", 12, false);
+        break;
+    case MAKE_UNEVEN:
+        if (!other)
+            add(d, "nccl:all_to_all", "1", 11, false)->elements = 4096 + rank;
+        break;
+    case MAKE_GATHER:
+        if (!other)
+            add(d, "nccl:gather", "1", 11, false)->out = rank ? -1 : 16384;
+        break;
+    case MAKE_SEVERAL:
+        if (!other)
+            add(d, "nccl:allreduce_coalesced", "1", 11, false);
+        break;
+    case MAKE_BATCH:
+        if (rank == 1) {
+            add_message(d, "nccl:recv 1<-0", 1, false);
+            add_message(d, "nccl:send 1->0", 1, false);
+            add_message(d, "nccl:coalesced", 1, false)->elements = -1;
+        }
+        break;
+    case MAKE_PAIR:
+        if (rank == 0)
+            add_message(d, "nccl:send 0->1", 1, false);
+        if (rank == 1)
+            add_message(d, "nccl:recv 1<-0", 1, false);
         break;
     case MAKE_ORDER:
         add(d, "nccl:all_reduce", rank < 2 ? "1" : "0", rank < 2 ? 11 : 1,

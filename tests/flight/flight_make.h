@@ -28,7 +28,8 @@ struct make_entry {
     const char *func; /* "nccl:all_reduce" */
     const char *state;
     int64_t created_ns, started_ns, completed_ns; /* 0: null */
-    int64_t elements;
+    int64_t elements;                             /* -1: the list is empty */
+    int64_t out; /* of the output; 0: as many */
     const char *dtype;
     bool is_p2p;
     const struct make_frame *frames;
@@ -75,11 +76,18 @@ enum make_scenario {
     MAKE_STUCK,    /* rank 2 is inside the eleventh, others have left it */
     MAKE_FUNCTION, /* rank 2 called broadcast as the eleventh */
     MAKE_SIZE,     /* rank 2 called it with another size */
-    MAKE_ORDER,    /* 0 and 1 are in group 1, 2 and 3 in group 0 */
-    MAKE_MESSAGE,  /* rank 1 waits for a message of rank 0, who is in nothing */
-    MAKE_INSIDE,   /* all are inside */
-    MAKE_CHAIN,    /* 0 and 1 are inside one of TENSOR, the others in group 1 */
-    MAKE_PARTS,    /* parts of coalesced messages that have completed */
+    MAKE_TYPE,     /* ... with another type */
+    MAKE_EXTRA,    /* rank 2 called an all_reduce more than the others */
+    MAKE_UNEVEN,  /* an all_to_all of uneven sizes, which rank 2 never called */
+    MAKE_GATHER,  /* a gather, whose root alone has an output; the same */
+    MAKE_SEVERAL, /* a coalesced all_reduce; the same */
+    MAKE_BATCH,   /* rank 1 waits in coalesced messages with 0, in nothing */
+    MAKE_PAIR,    /* rank 0 sends and rank 1 receives; both are inside */
+    MAKE_ORDER,   /* 0 and 1 are in group 1, 2 and 3 in group 0 */
+    MAKE_MESSAGE, /* rank 1 waits for a message of rank 0, who is in nothing */
+    MAKE_INSIDE,  /* all are inside */
+    MAKE_CHAIN,   /* 0 and 1 are inside one of TENSOR, the others in group 1 */
+    MAKE_PARTS,   /* parts of coalesced messages that have completed */
     MAKE_N_SCENARIOS
 };
 extern const char *const make_words[MAKE_N_SCENARIOS];

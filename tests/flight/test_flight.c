@@ -111,6 +111,18 @@ static const struct {
      "3 called all_reduce of 4096 Float, rank 2 broadcast", 0},
     {MAKE_SIZE, 15, FLIGHT_BY_MISMATCH, 2, 11,
      "3 called all_reduce of 4096 Float, rank 2 all_reduce of 4095 Float", 0},
+    {MAKE_TYPE, 15, FLIGHT_BY_MISMATCH, 2, 11,
+     "3 called all_reduce of 4096 Float, rank 2 all_reduce of 4096 BFloat16",
+     0},
+    {MAKE_UNEVEN, 15, FLIGHT_BY_ABSENCE, 2, 11,
+     "rank 2 never entered all_to_all 11", -1},
+    {MAKE_GATHER, 15, FLIGHT_BY_ABSENCE, 2, 11,
+     "rank 2 never entered gather 11", -1},
+    {MAKE_SEVERAL, 15, FLIGHT_BY_ABSENCE, 2, 11,
+     "rank 2 never entered allreduce_coalesced 11", -1},
+    {MAKE_BATCH, 15, FLIGHT_BY_MESSAGE, 0, 0, "rank 1 waits in recv 1<-0", 0},
+    {MAKE_PAIR, 15, FLIGHT_BY_MESSAGE, -1, 0,
+     "rank 0 waits in send 0->1, rank 1 in recv 1<-0", 0},
     {MAKE_MESSAGE, 15, FLIGHT_BY_MESSAGE, 0, 0, "rank 1 waits in recv 1<-0", 0},
     {MAKE_INSIDE, 15, FLIGHT_INSIDE_ALL, -1, 11, "all ranks have called", -1},
     /* ranks 0 and 1 are held up themselves, so nobody is blamed */
@@ -172,6 +184,20 @@ static void test_order(void **state)
     (void) state;
     assert_int_equal(flight->cause, FLIGHT_BY_ORDER);
     assert_int_equal(flight->n_culprits, 4);
+    flight_destroy(flight);
+}
+
+/* A rank that made a call more than the others: they never entered it. */
+static void test_extra(void **state)
+{
+    struct jp_flight *flight = load(MAKE_EXTRA, 9, MAKE_TORCH, 15, 0);
+    char text[FLIGHT_TEXT];
+
+    (void) state;
+    assert_int_equal(flight->cause, FLIGHT_BY_ABSENCE);
+    assert_int_equal(flight->n_culprits, 3);
+    assert_non_null(strstr(flight_text(flight, text),
+                           "ranks 0-1, 3 never entered all_reduce 12"));
     flight_destroy(flight);
 }
 
@@ -659,14 +685,15 @@ static void test_gaps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_causes),    cmocka_unit_test(test_order),
-        cmocka_unit_test(test_no_status), cmocka_unit_test(test_far_behind),
-        cmocka_unit_test(test_times),     cmocka_unit_test(test_early_dump),
-        cmocka_unit_test(test_ring),      cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_lone_rank), cmocka_unit_test(test_torn),
-        cmocka_unit_test(test_hostile),   cmocka_unit_test(test_bombs),
-        cmocka_unit_test(test_others),    cmocka_unit_test(test_late_proof),
-        cmocka_unit_test(test_incidents), cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_causes),     cmocka_unit_test(test_order),
+        cmocka_unit_test(test_extra),      cmocka_unit_test(test_no_status),
+        cmocka_unit_test(test_far_behind), cmocka_unit_test(test_times),
+        cmocka_unit_test(test_early_dump), cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_ranks),      cmocka_unit_test(test_lone_rank),
+        cmocka_unit_test(test_torn),       cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_bombs),      cmocka_unit_test(test_others),
+        cmocka_unit_test(test_late_proof), cmocka_unit_test(test_incidents),
+        cmocka_unit_test(test_gaps),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
