@@ -68,8 +68,7 @@ struct jp_profiler {
     bool is_auto;        /* the word "auto" of its option means it */
     bool counts;         /* it counts its records and filters nothing */
     bool keeps_last;     /* it keeps the last events of pools */
-    bool records_live;   /* its growing files contain operations in flight
-                          (orchestrator/live) */
+    bool records_live;   /* its growing files contain operations in flight */
     bool records_ended;  /* its files contain ended operations as lines and grow
                             while the step runs: its reader follows them */
 };

@@ -82,7 +82,7 @@ struct module_place {
     uint32_t step_nodes;      /* of the whole step, all components */
     uint64_t component;       /* its job id */
     bool leads;               /* node 0 of the leading component */
-    /* hangs: orchestrator/live/live.h */
+    /* for hangs */
     bool records_live;    /* the step's profiler writes while operations run */
     const char *plugin;   /* NCCL_PROFILER_PLUGIN as it was set for the tasks;
                              NULL: it was not */

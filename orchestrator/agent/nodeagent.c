@@ -30,7 +30,6 @@
 #include "common/owncost.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/stepdir.h"
-#include "orchestrator/live/live.h"
 
 #define MODULES_MAX 8
 /* Interval at which the agent checks whether the step is over. */
@@ -43,9 +42,6 @@
 #define DESCRIPTORS 16384
 /* Window over which a module's cost is compared with its budget. */
 #define BUDGET_MS 10000
-
-const struct node_module *const nodeagent_modules[] = {
-    &util_module, &clock_module, &live_module, &ends_module, &env_module, NULL};
 
 /* Identifiers of epoll events. Smaller numbers are indices of modules. */
 enum { ID_SIGNAL = MODULES_MAX, ID_TIMER };

@@ -24,7 +24,6 @@ enum jp_exit {
 int cmd_report(int argc, char **argv);
 int cmd_aggregate(int argc, char **argv);
 int cmd_show(int argc, char **argv);
-int cmd_top(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_baseline(int argc, char **argv);
 int cmd_export(int argc, char **argv);

@@ -117,6 +117,16 @@ struct command {
     int (*run)(int argc, char **argv);
     const char *summary; /* for --help */
 
+    /* --- of a command for running steps. NULL: it is not one. */
+
+    /* Whether an agent of the step in dir has written lately, though nobody
+     * knows that the step runs. */
+    bool (*is_running)(const char *dir);
+    /* Prints for `jobprof show --pending` which ranks wait for which in the
+     * running steps that word (DIR, JOBID) means. Returns the exit status; -1:
+     * none is running. */
+    int (*show_running)(const char *word, const char *config, bool json);
+
     /* --- what follows a report of `jobprof report`. NULL: nothing. */
 
     /* Starts it for the step in dir, if the site wants it; returns soon, and

@@ -22,8 +22,8 @@
 #include "common/ownplace.h"
 #include "common/quote.h"
 #include "orchestrator/agent/agent.h"
+#include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/cmd/cmd_report.h"
-#include "orchestrator/cmd/cmd_top.h"
 #include "orchestrator/collect/claim.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/slurmask.h"
@@ -131,6 +131,16 @@ static int read_conf(struct report_session *session, struct jp_error *err)
     return 1;
 }
 
+/* Whether agents show that the step runs. */
+static bool is_running(const char *dir)
+{
+    for (size_t i = 0; command_registry[i]; i++)
+        if (command_registry[i]->is_running &&
+            command_registry[i]->is_running(dir))
+            return true;
+    return false;
+}
+
 /* Sets whether the job is over, and whether the step still runs, for a user's
  * report. A node that died never leaves its step. Slurm is asked before the
  * claim is taken, because the claim's thread forbids calls of libslurm. A busy
@@ -145,7 +155,7 @@ static void ask_job(struct report_session *session)
 
     session->job_ended = known && job.ended;
     session->job_runs = known && !job.ended && job.uid == session->conf.uid;
-    if (session->job_runs || (!known && is_open && top_writes(session->dir)))
+    if (session->job_runs || (!known && is_open && is_running(session->dir)))
         session->going = NODES_GOING_ON;
     else if (!known && is_open)
         session->going = NODES_GOING_UNKNOWN;

@@ -19,7 +19,6 @@
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/cmd/cmd_options.h"
-#include "orchestrator/cmd/cmd_top.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/feature/feature.h"
@@ -415,36 +414,16 @@ static int show_hang(const struct arguments *a)
     return rc;
 }
 
-/* Shows the running steps from their nodes' data, like `jobprof top`. Returns
- * the exit status; -1: none is running, so the recordings are read. */
+/* Shows the running steps by the command that knows them. Returns the exit
+ * status; -1: none is running, so the recordings are read. */
 static int show_running(const struct arguments *a)
 {
-    struct top top = {.word = a->word, .config = a->common.config};
-    struct jp_error err = {""};
-    bool first = true;
     int rc = -1;
 
-    /* not the directory of a running step; the recordings may still be there */
-    if (top_find_steps(&top, a->word, NULL) < 0 || top_look(&top, NULL) < 0) {
-        top_fini(&top);
-        return -1;
-    }
-    for (size_t i = 0; i < top.n && rc <= 0; i++) {
-        const struct top_step *step = &top.steps[i];
-
-        /* it has ended, or too few nodes have written data */
-        if (step->status != TOP_RUNS || step->state.word == LIVESTATE_UNJUDGED)
-            continue;
-        /* a blank line between steps */
-        if (!first && !a->common.json)
-            putchar('\n');
-        first = false;
-        rc = hangshow_print_live(&step->state, step->name, a->common.json,
-                                 stdout, &err) < 0
-                 ? cmd_args_fail("show", JP_EXIT_IO, &err)
-                 : JP_EXIT_OK;
-    }
-    top_fini(&top);
+    for (size_t i = 0; command_registry[i] && rc < 0; i++)
+        if (command_registry[i]->show_running)
+            rc = command_registry[i]->show_running(a->word, a->common.config,
+                                                   a->common.json);
     return rc;
 }
 

@@ -10,6 +10,7 @@
 extern const struct command command_evidence;
 extern const struct command command_history;
 extern const struct command command_nsys;
+extern const struct command command_top;
 extern const struct command command_trial;
 extern const struct command command_upload;
 
@@ -20,7 +21,7 @@ const struct command *const command_registry[] = {
     COMMAND("aggregate", cmd_aggregate, "write a report of folders of profiler logs"),
     COMMAND("plan", cmd_plan, "forecast settings, cost and losses of a profile"),
     COMMAND("show", cmd_show, "show a step's operations, or those that did not end"),
-    COMMAND("top", cmd_top, "show what a running step does, and whether it hangs"),
+    &command_top,
     COMMAND("record", cmd_record, "switch the recording of a running step off or on"),
     COMMAND("compare", cmd_compare, "show whether a step is slower than another one"),
     &command_trial,

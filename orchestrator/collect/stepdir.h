@@ -16,8 +16,7 @@
 
 #define JP_STEPDIR_NAME_MAX 200
 
-/* Files of a running step (orchestrator/live/livesnap.h); the alerts are
- * kept. */
+/* Files of a running step, which its node agents write; the alerts are kept. */
 #define LIVE_FOLDER "live"
 #define LIVE_NODES LIVE_FOLDER "/nodes"
 #define LIVE_WANT LIVE_FOLDER "/live.want"

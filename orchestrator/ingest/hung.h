@@ -116,9 +116,9 @@ struct hung_task {
                         with several GPUs are several tasks */
     enum hung_state state;
     uint64_t over; /* operations that have ended or were abandoned */
-    /* logs: its log has only ended operations (orchestrator/live/livestall.h).
-     * How long none has ended, the longest such time before (0: not learnt
-     * yet), and how often its writer writes (0: unknown). */
+    /* logs: its log has only ended operations. How long none has ended, the
+     * longest such time before (0: not learnt yet), and how often its writer
+     * writes (0: unknown). */
     bool logs;
     uint64_t silent_ms, longest_ms, batch_ms;
 };

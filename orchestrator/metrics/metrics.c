@@ -46,10 +46,10 @@ const struct metrics_scope_row metrics_scopes[METRICS_N_SCOPES] = {
     [METRICS_LEFT_OUT] = {"what was left out of a user", {"user", "why"}},
 };
 
-#define LIVE METRICS_LIVE
+#define LIVE METRICS_RUNNING
 #define REPORT METRICS_REPORT
 /* Metrics that a running step and its report have in common. */
-#define BOTH (METRICS_LIVE | METRICS_REPORT)
+#define BOTH (METRICS_RUNNING | METRICS_REPORT)
 
 const struct metrics_row metrics_rows[METRICS_N] = {
     [METRIC_INFO] = {"jobprof_step_info", METRICS_GAUGE, NULL, METRICS_STEP,
@@ -483,7 +483,7 @@ static void describe(unsigned told, const char *title, FILE *out)
 /* One table for each place where metrics are written. */
 void metrics_describe(FILE *out)
 {
-    describe(METRICS_LIVE, "While a step runs", out);
+    describe(METRICS_RUNNING, "While a step runs", out);
     describe(METRICS_REPORT, "Of a report", out);
     describe(METRICS_HISTORY, "Of a site", out);
     describe(METRICS_COLLECT, "Of the collector on a node", out);

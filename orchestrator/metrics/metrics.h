@@ -107,7 +107,7 @@ enum metric {
 
 /* Where a metric is written. */
 enum {
-    METRICS_LIVE = 1,
+    METRICS_RUNNING = 1,
     METRICS_REPORT = 2,
     METRICS_HISTORY = 4,
     METRICS_COLLECT = 8 /* only the collector writes it */
@@ -118,7 +118,7 @@ struct metrics_row {
     enum metrics_type type;
     const char *unit; /* last part of the name, without _total; NULL: none */
     enum metrics_scope scope;
-    unsigned told; /* METRICS_LIVE and so on */
+    unsigned told; /* METRICS_RUNNING and so on */
     const char *help;
 };
 extern const struct metrics_row metrics_rows[METRICS_N];
@@ -292,10 +292,10 @@ int metricsfile_clean(const char *folder, bool shared, bool dry,
 /* Reads the text of a step's file, which its user wrote, into a set.
  *
  * The text is foreign. Only metrics of the table above that a running step has
- * (METRICS_LIVE) are taken, with the labels of their scope; each line must name
- * the job and the step that the file stands for. What is wrong is skipped and
- * counted. metrics_write makes new text of it, so nothing of the file's form
- * gets any further. */
+ * (METRICS_RUNNING) are taken, with the labels of their scope; each line must
+ * name the job and the step that the file stands for. What is wrong is skipped
+ * and counted. metrics_write makes new text of it, so nothing of the file's
+ * form gets any further. */
 struct metricstext {
     /* in: what the lines must say, or what they get */
     const char *step; /* as metricsfile_word has it */

@@ -29,7 +29,7 @@ static char *skip_blanks(char *at)
 static enum metric find_metric(const char *name, size_t len)
 {
     for (enum metric m = 0; m < METRICS_N; m++)
-        if ((metrics_rows[m].told & METRICS_LIVE) &&
+        if ((metrics_rows[m].told & METRICS_RUNNING) &&
             strlen(metrics_rows[m].name) == len &&
             memcmp(metrics_rows[m].name, name, len) == 0)
             return m;

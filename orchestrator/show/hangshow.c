@@ -1,9 +1,9 @@
-/* hangshow.c - print which ranks wait for which, from recordings or from a
- * running step.
+/* hangshow.c - print which ranks wait for which.
  *
  * ingest/hangs.h finds the operations and the ranks that block them. Here they
  * become text (an answer, a paragraph per operation, a table of ranks) or JSON.
- * Both sources share the printing; a running step adds how old its data is. */
+ * Hangs of recordings and of running steps (hangshow_print_text,
+ * hangshow_put_json) share the printing. */
 #include "orchestrator/show/show.h"
 
 #include <inttypes.h>
@@ -190,8 +190,8 @@ static void print_ops(const struct jp_hangs *hangs, FILE *out)
 }
 
 /* Prints everything as text. Returns -1 and err if the output failed. */
-static int print_text(const struct jp_hangs *hangs, const char *answer,
-                      FILE *out, struct jp_error *err)
+int hangshow_print_text(const struct jp_hangs *hangs, const char *answer,
+                        FILE *out, struct jp_error *err)
 {
     show_table_line(out, 0, "%s", answer);
     if (hangs->n_ops) {
@@ -276,7 +276,7 @@ static void json_group(struct jp_json_stream *s, const struct jp_hangs *hangs,
 }
 
 /* Writes the answer and its data. */
-static void json_hangs(struct jp_json_stream *s, const struct jp_hangs *hangs,
+void hangshow_put_json(struct jp_json_stream *s, const struct jp_hangs *hangs,
                        const char *answer)
 {
     json_stream_count(s, "schema_version", 1);
@@ -299,7 +299,7 @@ static int print_json(const struct jp_hangs *hangs, FILE *out,
     char answer[1024];
 
     json_stream_open(&s, JSON_LINES, out);
-    json_hangs(&s, hangs, hangs_answer(hangs, answer, sizeof(answer)));
+    hangshow_put_json(&s, hangs, hangs_answer(hangs, answer, sizeof(answer)));
     return show_table_end(&s, out, err);
 }
 
@@ -360,79 +360,8 @@ int hangshow_print(struct jp_recwalk *walk, bool json, FILE *out,
         rc = print_json(&hangs, out, err);
     /* without a recording the caller prints why */
     else if (hangs.n_processes)
-        rc = print_text(&hangs, hangs_answer(&hangs, answer, sizeof(answer)),
-                        out, err);
+        rc = hangshow_print_text(
+            &hangs, hangs_answer(&hangs, answer, sizeof(answer)), out, err);
     hangs_fini(&hangs);
     return rc;
-}
-
-/* The sentence of the hang rule if there is a hang; otherwise what is in
- * flight. */
-static const char *answer_live(const struct livestate *state, char *buf,
-                               size_t size)
-{
-    return (state->word <= LIVESTATE_TROUBLE || state->n_logs) && *state->text
-               ? state->text
-               : hangs_answer(&state->hangs, buf, size);
-}
-
-/* Returns the age in ms of the oldest snapshot among the nodes that have not
- * ended. */
-static uint64_t oldest_ms(const struct livestate *state)
-{
-    uint64_t ms = 0;
-
-    for (size_t i = 0; i < state->n_nodes; i++)
-        if (!state->nodes[i].last && state->nodes[i].age_ms > ms)
-            ms = state->nodes[i].age_ms;
-    return ms;
-}
-
-/* Prints which nodes and ranks the look has no data of. */
-static void print_blind(const struct livestate *state, FILE *out)
-{
-    if (state->n_silent)
-        quote_printf(out, "%s of %s nodes: no recent data\n",
-                     FIG_COUNT(state->n_silent), FIG_COUNT(state->place.nodes));
-    if (state->left_ranks)
-        quote_printf(out, "%s ranks did not fit into the nodes' data\n",
-                     FIG_COUNT(state->left_ranks));
-}
-
-/* Prints the same JSON as for recordings, with a member about the data's age.
- */
-static int print_live_json(const struct livestate *state, const char *step,
-                           const char *answer, FILE *out, struct jp_error *err)
-{
-    struct jp_json_stream s;
-
-    json_stream_open(&s, JSON_LINES, out);
-    json_hangs(&s, &state->hangs, answer);
-    json_stream_object(&s, "live");
-    json_stream_text(&s, "step", step);
-    json_stream_text(&s, "word", livestate_words[state->word]);
-    json_stream_count(&s, "waited_ms", state->waited_ms);
-    json_stream_count(&s, "oldest_ms", oldest_ms(state));
-    json_stream_count(&s, "nodes", state->place.nodes);
-    json_stream_count(&s, "silent_nodes", state->n_silent);
-    json_stream_count(&s, "left_out_ranks", state->left_ranks);
-    json_stream_bool(&s, "in_flight_told", !state->n_logs);
-    json_stream_end_object(&s);
-    return show_table_end(&s, out, err);
-}
-
-int hangshow_print_live(const struct livestate *state, const char *step,
-                        bool json, FILE *out, struct jp_error *err)
-{
-    char buf[1024];
-    const char *answer = answer_live(state, buf, sizeof(buf));
-
-    if (json)
-        return print_live_json(state, step, answer, out, err);
-    show_table_line(
-        out, 2, "%s  step %s runs; its nodes' data is up to %.0f s old",
-        livestate_words[state->word], step, (double) oldest_ms(state) / 1000);
-    /* before the answer, which is uncertain without these nodes */
-    print_blind(state, out);
-    return print_text(&state->hangs, answer, out, err);
 }

@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 #include "common/error.h"
+#include "orchestrator/ingest/hangs.h"
 #include "orchestrator/ingest/logwalk.h"
-#include "orchestrator/live/livestate.h"
 #include "orchestrator/show/show_table.h"
 
 /* --- opsum.c ------------------------------------------------------------ */
@@ -91,10 +91,12 @@ int show_saved_print(char *const *folders, char *const *steps, size_t n,
 int hangshow_print(struct jp_recwalk *walk, bool json, FILE *out,
                    struct jp_error *err);
 
-/* The same for a running step, from its nodes' snapshots. The output includes
- * their age. step: "42.0". */
-int hangshow_print_live(const struct livestate *state, const char *step,
-                        bool json, FILE *out, struct jp_error *err);
+/* Parts of it, for hangs from elsewhere: the answer with its tables, and the
+ * members of an open JSON object. */
+int hangshow_print_text(const struct jp_hangs *hangs, const char *answer,
+                        FILE *out, struct jp_error *err);
+void hangshow_put_json(struct jp_json_stream *s, const struct jp_hangs *hangs,
+                       const char *answer);
 
 /* --- --clock: the nodes' clocks as their agents have measured them ------- */
 

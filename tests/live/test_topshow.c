@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "orchestrator/show/topshow.h"
+#include "orchestrator/live/topshow.h"
 #include "tests/common/tempdir.h"
 #include "tests/live/makestep.h"
 

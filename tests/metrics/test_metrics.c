@@ -55,7 +55,7 @@ static void test_table(void **state)
             assert_string_not_equal(row->name, metrics_rows[k].name);
         /* every series of a step's file has the job, the step and the node,
          * because one (name, labels) in two files fails a whole scrape */
-        if (row->told & METRICS_LIVE) {
+        if (row->told & METRICS_RUNNING) {
             char all[512] = " ";
 
             for (size_t i = 0; metrics_scopes[row->scope].labels[i]; i++)

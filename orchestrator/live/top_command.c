@@ -1,11 +1,11 @@
-/* cmd_top.c - `jobprof top`: show a running step.
+/* top_command.c - `jobprof top`: show a running step.
  *
  * top_steps.c finds the steps and reads their snapshots; show/topshow.h makes
  * rows and lines of them. This file has three ways to run: on a terminal as a
  * screen with keys (top_screen), to a file or pipe repeatedly (run_plain), and
  * once (run_once). On a terminal, signals are blocked except while ppoll waits,
  * so that no drawing is interrupted and the terminal is always restored. */
-#include "orchestrator/cmd/cmd_top.h"
+#include "orchestrator/live/top_steps.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -18,12 +18,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/figure.h"
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/collect/clock.h"
+#include "orchestrator/show/show.h"
+#include "orchestrator/show/show_table.h"
 
 /* --- on a terminal: the screen and its keys ----------------------------------
  */
@@ -800,7 +803,114 @@ static int run(struct arguments *a, const char *word)
     return is_screen() ? top_screen(&a->top, a->common.quiet) : run_plain(a);
 }
 
-int cmd_top(int argc, char **argv)
+/* --- for `jobprof show --pending` and `jobprof report` ---------------------
+ */
+
+/* The sentence of the hang rule if there is a hang; otherwise what is in
+ * flight. */
+static const char *answer_live(const struct livestate *state, char *buf,
+                               size_t size)
+{
+    return (state->word <= LIVESTATE_TROUBLE || state->n_logs) && *state->text
+               ? state->text
+               : hangs_answer(&state->hangs, buf, size);
+}
+
+/* Returns the age in ms of the oldest snapshot among the nodes that have not
+ * ended. */
+static uint64_t oldest_ms(const struct livestate *state)
+{
+    uint64_t ms = 0;
+
+    for (size_t i = 0; i < state->n_nodes; i++)
+        if (!state->nodes[i].last && state->nodes[i].age_ms > ms)
+            ms = state->nodes[i].age_ms;
+    return ms;
+}
+
+/* Prints which nodes and ranks the look has no data of. */
+static void print_blind(const struct livestate *state, FILE *out)
+{
+    if (state->n_silent)
+        quote_printf(out, "%s of %s nodes: no recent data\n",
+                     FIG_COUNT(state->n_silent), FIG_COUNT(state->place.nodes));
+    if (state->left_ranks)
+        quote_printf(out, "%s ranks did not fit into the nodes' data\n",
+                     FIG_COUNT(state->left_ranks));
+}
+
+/* Prints the same JSON as for recordings, with a member about the data's age.
+ */
+static int print_live_json(const struct livestate *state, const char *step,
+                           const char *answer, FILE *out, struct jp_error *err)
+{
+    struct jp_json_stream s;
+
+    json_stream_open(&s, JSON_LINES, out);
+    hangshow_put_json(&s, &state->hangs, answer);
+    json_stream_object(&s, "live");
+    json_stream_text(&s, "step", step);
+    json_stream_text(&s, "word", livestate_words[state->word]);
+    json_stream_count(&s, "waited_ms", state->waited_ms);
+    json_stream_count(&s, "oldest_ms", oldest_ms(state));
+    json_stream_count(&s, "nodes", state->place.nodes);
+    json_stream_count(&s, "silent_nodes", state->n_silent);
+    json_stream_count(&s, "left_out_ranks", state->left_ranks);
+    json_stream_bool(&s, "in_flight_told", !state->n_logs);
+    json_stream_end_object(&s);
+    return show_table_end(&s, out, err);
+}
+
+static int print_running(const struct livestate *state, const char *step,
+                         bool json, FILE *out, struct jp_error *err)
+{
+    char buf[1024];
+    const char *answer = answer_live(state, buf, sizeof(buf));
+
+    if (json)
+        return print_live_json(state, step, answer, out, err);
+    show_table_line(
+        out, 2, "%s  step %s runs; its nodes' data is up to %.0f s old",
+        livestate_words[state->word], step, (double) oldest_ms(state) / 1000);
+    /* before the answer, which is uncertain without these nodes */
+    print_blind(state, out);
+    return hangshow_print_text(&state->hangs, answer, out, err);
+}
+
+/* For struct command. */
+static int show_running(const char *word, const char *config, bool json)
+{
+    struct top top = {.word = word, .config = config};
+    struct jp_error err = {""};
+    bool first = true;
+    int rc = -1;
+
+    /* not the directory of a running step; the recordings may still be there */
+    if (top_find_steps(&top, word, NULL) < 0 || top_look(&top, NULL) < 0) {
+        top_fini(&top);
+        return -1;
+    }
+    for (size_t i = 0; i < top.n && rc <= 0; i++) {
+        const struct top_step *step = &top.steps[i];
+
+        /* it has ended, or too few nodes have written data */
+        if (step->status != TOP_RUNS || step->state.word == LIVESTATE_UNJUDGED)
+            continue;
+        /* a blank line between steps */
+        if (!first && !json)
+            putchar('\n');
+        first = false;
+        rc = print_running(&step->state, step->name, json, stdout, &err) < 0
+                 ? cmd_args_fail("show", JP_EXIT_IO, &err)
+                 : JP_EXIT_OK;
+    }
+    top_fini(&top);
+    return rc;
+}
+
+/* --- the command ---------------------------------------------------------- */
+
+static int run_command(int argc, char **argv)
 {
     struct arguments a = {
         .top = {.interval_ms = INTERVAL_MS,
@@ -828,3 +938,12 @@ int cmd_top(int argc, char **argv)
     free(made);
     return rc;
 }
+
+extern const struct command command_top;
+const struct command command_top = {
+    .name = "top",
+    .run = run_command,
+    .summary = "show what a running step does, and whether it hangs",
+    .is_running = top_writes,
+    .show_running = show_running,
+};

@@ -3,7 +3,7 @@
  * A look (struct livestate) becomes rows, one per rank or node; they are
  * filtered, sorted and printed. Each column has one description, whose getter
  * serves the terminal and JSON. Nothing here reads files or waits. */
-#include "orchestrator/show/topshow.h"
+#include "orchestrator/live/topshow.h"
 
 #include <inttypes.h>
 #include <math.h>

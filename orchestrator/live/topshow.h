@@ -6,8 +6,8 @@
  * have room for node, rank, state, age, function, communicator and the age of
  * the data.
  */
-#ifndef JP_SHOW_TOPSHOW_H
-#define JP_SHOW_TOPSHOW_H
+#ifndef JP_LIVE_TOPSHOW_H
+#define JP_LIVE_TOPSHOW_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
-/* cmd_top.h - the steps that `jobprof top` shows. */
-#ifndef JP_CMD_CMD_TOP_H
-#define JP_CMD_CMD_TOP_H
+/* top_steps.h - the steps that `jobprof top` shows. */
+#ifndef JP_LIVE_TOP_STEPS_H
+#define JP_LIVE_TOP_STEPS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "orchestrator/show/topshow.h"
+#include "orchestrator/live/topshow.h"
 
 enum top_status {
     TOP_RUNS,   /* its nodes report data */

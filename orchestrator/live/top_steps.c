@@ -3,7 +3,7 @@
  * A step is opened once (open_step: job.conf) and looked at again and again
  * (look_at: its nodes' snapshots). If the argument is a whole job, steps that
  * begin later are added. */
-#include "orchestrator/cmd/cmd_top.h"
+#include "orchestrator/live/top_steps.h"
 
 #include <glob.h>
 #include <inttypes.h>
