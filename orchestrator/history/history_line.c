@@ -52,7 +52,7 @@ static const struct history_field pairs[] = {
     {0}};
 
 static const struct history_field loaded[] = {
-    {"name", HISTORY_WORD, "", "torch, jax, tensorflow, nccl, rccl, cuda, driver", OF(named, name)},
+    {"name", HISTORY_WORD, "", "of the library, as job.frameworks has it", OF(named, name)},
     {"version", HISTORY_WORD, "", "absent: not known", OF(named, value)},
     {0}};
 
