@@ -21,7 +21,7 @@
 
 #include "common/error.h"
 
-/* The words of labels (docs/topology.md), then the types from NCCL's numbers,
+/* The words of labels (docs/measuring.md), then the types from NCCL's numbers,
  * for communicators without a label. */
 #define PEAKS_LINKS                                                            \
     "mnnvl|nvswitch|nvlink-mesh|nvlink-partial|pcie|pcie-host|pcie-numa|ib|"   \

@@ -49,6 +49,8 @@ echo "$table" | while IFS='	' read -r command summary; do
         echo .Sh DESCRIPTION
         [ -z "$(examples "$command")" ] || { echo .Ss Examples; examples "$command"; echo .Ss Use; }
         body "$command"
+        # what the page has beyond the command's section
+        [ ! -e "$man/jobprof-$command.more" ] || grep -v '^\.\\"' "$man/jobprof-$command.more"
         echo .Sh EXIT STATUS
         section 'EXIT STATUS'
         printf '.Sh SEE ALSO\n.Xr jobprof 1 ,\n.Xr jobprof.conf 5\n'

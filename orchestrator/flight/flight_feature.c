@@ -215,6 +215,15 @@ static int put_html(const struct jp_report *report, FILE *out)
     return rc;
 }
 
+/* "4 dumps" */
+static bool put_figure(const struct jp_report *report, char *buf)
+{
+    size_t n = flight_of(report)->n_dumps;
+
+    snprintf(buf, DRAWER_FIGURE, "%s dump%s", FIG_COUNT(n), plural(n));
+    return true;
+}
+
 static const struct jp_html_section sections[] = {
     {.id = FLIGHT_FEATURE,
      .title = "PyTorch&#39;s Flight Recorder",
@@ -224,6 +233,7 @@ static const struct jp_html_section sections[] = {
              "all rows.",
      .kind = JP_HTML_WIDE,
      .put = put_html,
+     .figure = put_figure,
      .after = "nodes"},
     {.id = NULL},
 };

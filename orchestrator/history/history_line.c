@@ -37,7 +37,7 @@ static const struct history_field findings[] = {
     {0}};
 
 static const struct history_field nets[] = {
-    {"over", HISTORY_WORD, "", "between NVLink domains, else inside one (topology.md)", OF(net, over)},
+    {"over", HISTORY_WORD, "", "between NVLink domains, else inside one (measuring.md)", OF(net, over)},
     {"coll", HISTORY_WORD, "", "NCCL's function", OF(net, coll)},
     {"size_bytes", HISTORY_COUNT, "bytes", "least size of the class", OF(net, size_bytes)},
     {"ops", HISTORY_COUNT, "", "operations", OF(net, ops)},
@@ -52,7 +52,7 @@ static const struct history_field pairs[] = {
     {0}};
 
 static const struct history_field loaded[] = {
-    {"name", HISTORY_WORD, "", "torch, jax, tensorflow, nccl, rccl, cuda, driver", OF(named, name)},
+    {"name", HISTORY_WORD, "", "of the library, as job.frameworks has it", OF(named, name)},
     {"version", HISTORY_WORD, "", "absent: not known", OF(named, value)},
     {0}};
 
@@ -106,7 +106,7 @@ const struct history_field history_fields[] = {
     {"net", HISTORY_ROWS, "", "bandwidth by kind: for each network and function the size with most time, at most 12", ROWS(nets, nets, HISTORY_NETS)},
     {"pairs", HISTORY_ROWS, "", "Send and Recv between nodes, those with most data, at most 32", ROWS(pairs, pairs, HISTORY_PAIRS)},
     {"frameworks", HISTORY_ROWS, "", "what the tasks had loaded, at most 16", ROWS(loaded, loaded, HISTORY_LOADED)},
-    {"labels", HISTORY_ROWS, "", "of the run (labels= of --util-profile), at most 16", ROWS(labels, labels, HISTORY_LABELS)},
+    {"labels", HISTORY_ROWS, "", "the user's words on the run, at most 16", ROWS(labels, labels, HISTORY_LABELS)},
     {"world_size", HISTORY_COUNT, "", "ranks of the program, where its communicators show it", AT(world_size)},
     {"axes", HISTORY_ROWS, "", "how the program divides its work, where its communicators show it, at most 8", ROWS(axes, axes, HISTORY_AXES)},
     {0}};

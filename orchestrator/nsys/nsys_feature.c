@@ -2,14 +2,17 @@
  * reads them, and names their part of each file. */
 #include "orchestrator/nsys/nsys_feature.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/figure.h"
 #include "common/fileio.h"
 #include "orchestrator/report/out.h"
+#include "orchestrator/report/sections.h"
 #include "plugins/nsys/nsys_ranks.h"
 
 /* --- data ----------------------------------------------------------------- */
@@ -170,6 +173,55 @@ static void put_lines(const struct jp_report *report, FILE *out)
     text_out_wrap(out, 29, 29, nsys_text(nsys_of(report), text));
 }
 
+/* How busy the GPUs were, and the findings of most weight. */
+static size_t put_tiles(const struct jp_report *report,
+                        struct first_screen_tile *tiles, size_t room)
+{
+    const struct jp_nsys *nsys = nsys_of(report);
+    const struct jp_insight *x = report->insight;
+    double least = INFINITY, most = -INFINITY;
+    size_t n = 0, ranks = 0;
+
+    for (size_t i = 0; i < nsys->n_ranks; i++) {
+        double share = nsys_busy_share(&nsys->ranks[i].p);
+
+        /* a rank without GPUs has no share */
+        if (nsys->ranks[i].bad || !isfinite(share))
+            continue;
+        least = fmin(least, share);
+        most = fmax(most, share);
+        ranks++;
+    }
+    if (ranks && n < room) {
+        struct first_screen_tile *t = &tiles[n++];
+
+        t->label = "GPUs busy";
+        if (ranks > 1)
+            /* one sign for both */
+            snprintf(t->value, sizeof(t->value), "%.*s to %s",
+                     (int) strcspn(FIG_SHARE(least), " "), FIG_SHARE(least),
+                     FIG_SHARE(most));
+        else
+            snprintf(t->value, sizeof(t->value), "%s", FIG_SHARE(least));
+        snprintf(t->note, sizeof(t->note),
+                 "from the first activity to the last, %s rank%s",
+                 FIG_COUNT(ranks), plural(ranks));
+    }
+    for (size_t i = 0; x && i < x->findings.n && n + 1 < room; i++) {
+        const struct jp_finding *f = &x->findings.at[i];
+
+        if (!isfinite(f->share))
+            continue;
+        tiles[n].label = "Found";
+        snprintf(tiles[n].value, sizeof(tiles[n].value), "%s",
+                 FIG_SHARE(f->share));
+        snprintf(tiles[n].note, sizeof(tiles[n].note), "%s",
+                 findings_about[f->kind].help);
+        n++;
+    }
+    return n;
+}
+
 /* --- the feature ---------------------------------------------------------- */
 
 const struct feature feature_nsys = {
@@ -191,5 +243,6 @@ const struct feature feature_nsys = {
     .lines = put_lines,
     .text = nsys_report_text,
     .sections = nsys_sections,
+    .further_tiles = put_tiles,
     .undone = put_undone,
 };

@@ -397,6 +397,16 @@ static int put_html(const struct jp_report *report, FILE *out)
     return rc;
 }
 
+/* "4 ranks" */
+static bool put_figure(const struct jp_report *report, char *buf)
+{
+    char text[JP_NSYS_TEXT];
+
+    nsys_text(nsys_of(report), text);
+    snprintf(buf, DRAWER_FIGURE, "%.*s", (int) strcspn(text, ",;"), text);
+    return true;
+}
+
 const struct jp_html_section nsys_sections[] = {
     {.id = "nsys",
      .title = "GPUs by Nsight Systems",
@@ -405,6 +415,7 @@ const struct jp_html_section nsys_sections[] = {
              "nsys_gaps.csv have all rows.",
      .kind = JP_HTML_WIDE,
      .put = put_html,
+     .figure = put_figure,
      .before = "operations",
      .order = 3},
     {.id = NULL},

@@ -13,6 +13,7 @@
 #include "common/figure.h"
 #include "orchestrator/cause/cause_feature.h"
 #include "orchestrator/identity/processes.h"
+#include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/plain.h"
 #include "orchestrator/report/busy.h"
 #include "orchestrator/report/tables.h"
@@ -33,7 +34,7 @@ bool drawer_causes(const struct jp_report *report, char *buf)
     size_t n = causes_of(report) ? causes_of(report)->n : 0;
 
     return n ? TELL("%s thing%s coincide%s", FIG_COUNT(n), plural(n),
-                   n == 1 ? "s" : "")
+                    n == 1 ? "s" : "")
              : false;
 }
 
@@ -45,7 +46,7 @@ bool drawer_timeline(const struct jp_report *report, char *buf)
 
     return x && p && p->n && x->run_us > 0
                ? TELL("%s process%s over %s", FIG_COUNT(p->n),
-                     p->n == 1 ? "" : "es", FIG_US(x->run_us))
+                      p->n == 1 ? "" : "es", FIG_US(x->run_us))
                : false;
 }
 
@@ -82,8 +83,8 @@ bool drawer_comms(const struct jp_report *report, char *buf)
         return false;
     return most->time_us
                ? TELL("%s; most time in %.40s: %s", FIG_COUNT(r->n_comms),
-                     *most->name ? most->name : most->id,
-                     FIG_US((double) most->time_us))
+                      *most->name ? most->name : most->id,
+                      FIG_US((double) most->time_us))
                : TELL("%s", FIG_COUNT(r->n_comms));
 }
 
@@ -102,9 +103,9 @@ bool drawer_waits(const struct jp_report *report, char *buf)
         return false;
     return most->world_rank >= 0
                ? TELL("for rank %lld, %s", (long long) most->world_rank,
-                     FIG_US((double) most->caused_us))
+                      FIG_US((double) most->caused_us))
                : TELL("for pid %lld on %.40s, %s", (long long) most->pid,
-                     most->host, FIG_US((double) most->caused_us));
+                      most->host, FIG_US((double) most->caused_us));
 }
 
 /* "n2, 3.1 s" */
@@ -118,7 +119,7 @@ bool drawer_nodes(const struct jp_report *report, char *buf)
             (!most || p->hosts[i].caused_us > most->caused_us))
             most = &p->hosts[i];
     return most ? TELL("others waited for %.40s, %s", most->host,
-                      FIG_US((double) most->caused_us))
+                       FIG_US((double) most->caused_us))
                 : false;
 }
 
@@ -144,10 +145,9 @@ bool drawer_busy(const struct jp_report *report, char *buf)
     return known;
 }
 
-/* "most time: AllReduce of 128 MiB" */
-bool drawer_operations(const struct jp_report *report, char *buf)
+/* Returns the cell of most time; NULL: none has a time. */
+static const struct jp_cell *heaviest(const struct jp_result *r)
 {
-    const struct jp_result *r = report->result;
     const struct jp_cell *most = NULL;
     double time, longest = 0;
 
@@ -160,8 +160,16 @@ bool drawer_operations(const struct jp_report *report, char *buf)
             most = &r->cells[i];
         }
     }
+    return most;
+}
+
+/* "most time: AllReduce of 128 MiB" */
+bool drawer_operations(const struct jp_report *report, char *buf)
+{
+    const struct jp_cell *most = heaviest(report->result);
+
     return most ? TELL("most time: %.40s of %s", most->coll,
-                      FIG_BYTES(most->bytes))
+                       FIG_BYTES(most->bytes))
                 : false;
 }
 
@@ -266,4 +274,51 @@ bool drawer_env(const struct jp_report *report, char *buf)
     size_t n = report->conf ? report->conf->n_env : 0;
 
     return n ? TELL("%s variable%s", FIG_COUNT(n), plural(n)) : false;
+}
+
+/* "4.9 s": from the first operation to the last */
+bool drawer_run(const struct jp_report *report, char *buf)
+{
+    const struct jp_insight *x = report->insight;
+
+    return x && x->run_us > 0 ? TELL("%s", FIG_US(x->run_us)) : false;
+}
+
+/* "3 attempts" */
+bool drawer_attempts(const struct jp_report *report, char *buf)
+{
+    size_t n = report->insight ? report->insight->attempts.n : 0;
+
+    return n ? TELL("%s attempt%s", FIG_COUNT(n), plural(n)) : false;
+}
+
+/* "AllReduce of 2 MiB: 104 to 175 GB/s" */
+bool drawer_spread(const struct jp_report *report, char *buf)
+{
+    const struct jp_cell *most = heaviest(report->result);
+
+    return most && most->busbw.n
+               ? TELL("%.40s of %s: %s to %s GB/s", most->coll,
+                      FIG_BYTES(most->bytes), FIG_GBS(most->busbw.p5),
+                      FIG_GBS(most->busbw.p95))
+               : false;
+}
+
+/* "4 rows" */
+bool drawer_hosts(const struct jp_report *report, char *buf)
+{
+    size_t n = table_count(&table_node_pairs, report);
+
+    return n ? TELL("%s row%s", FIG_COUNT(n), plural(n)) : false;
+}
+
+/* "8 tasks on 2 nodes" */
+bool drawer_job(const struct jp_report *report, char *buf)
+{
+    uint32_t tasks = expected_tasks(report->conf, report->nodes);
+    uint32_t nodes = expected_nodes(report->conf, report->nodes);
+
+    return tasks && nodes ? TELL("%s task%s on %s node%s", FIG_COUNT(tasks),
+                                 plural(tasks), FIG_COUNT(nodes), plural(nodes))
+                          : false;
 }

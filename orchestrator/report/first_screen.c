@@ -199,7 +199,8 @@ static void tile_data(const struct jp_report *report,
 }
 
 /* The network's bandwidth relative to what is expected. */
-static void tile_network(const struct jp_report *report, struct first_screen_tile *t)
+static void tile_network(const struct jp_report *report,
+                         struct first_screen_tile *t)
 {
     t->label = "Network";
     drawer_network_tile(report, t->value, t->note);
@@ -254,7 +255,8 @@ static const struct feature *alone_of(const struct jp_report *report)
 }
 
 /* How long the tasks ran, and how they ended. */
-static void tile_ran(const struct jp_report *report, struct first_screen_tile *t)
+static void tile_ran(const struct jp_report *report,
+                     struct first_screen_tile *t)
 {
     const struct jp_jobconf *c = report->conf;
     uint64_t end = end_of(report->nodes);
@@ -276,7 +278,8 @@ static void tile_ran(const struct jp_report *report, struct first_screen_tile *t
 }
 
 /* How long a step of the program's loop takes. */
-static bool tile_pace(const struct jp_report *report, struct first_screen_tile *t)
+static bool tile_pace(const struct jp_report *report,
+                      struct first_screen_tile *t)
 {
     const struct jp_iteration *i = iteration_of(report);
 
@@ -293,7 +296,8 @@ static bool tile_pace(const struct jp_report *report, struct first_screen_tile *
 }
 
 /* The share of time in which processes communicate. */
-static bool tile_communicating(const struct jp_report *report, struct first_screen_tile *t)
+static bool tile_communicating(const struct jp_report *report,
+                               struct first_screen_tile *t)
 {
     char figure[DRAWER_FIGURE];
 
@@ -307,7 +311,8 @@ static bool tile_communicating(const struct jp_report *report, struct first_scre
 }
 
 /* What is known of a step in which nothing wrong was found. */
-static size_t tiles_fine(const struct jp_report *report, struct first_screen_tile *tiles)
+static size_t tiles_fine(const struct jp_report *report,
+                         struct first_screen_tile *tiles)
 {
     size_t n = 0;
 
@@ -321,13 +326,25 @@ static size_t tiles_fine(const struct jp_report *report, struct first_screen_til
     return n;
 }
 
-/* What is known of a step without records of NCCL. */
+/* Whether some data besides NCCL's has figures for the first screen. */
+static bool has_further_tiles(const struct jp_report *report)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->further_tiles &&
+            report_has(report, feature_registry[i]))
+            return true;
+    return false;
+}
+
+/* What is known of a step without records of NCCL. A folder of files does not
+ * show how long the step ran. */
 static size_t tiles_without_nccl(const struct jp_report *report,
                                  struct first_screen_tile *tiles)
 {
     size_t n = 0;
 
-    tile_ran(report, &tiles[n++]);
+    if (report->conf || !has_further_tiles(report))
+        tile_ran(report, &tiles[n++]);
     for (size_t i = 0; feature_registry[i]; i++)
         if (feature_registry[i]->further_tiles &&
             report_has(report, feature_registry[i]))
@@ -337,11 +354,14 @@ static size_t tiles_without_nccl(const struct jp_report *report,
 }
 
 /* Fills the tiles of the report: what its verdict is about. */
-static size_t make_tiles(const struct jp_report *report, struct first_screen_tile *tiles)
+static size_t make_tiles(const struct jp_report *report,
+                         struct first_screen_tile *tiles)
 {
     const struct jp_finding *f = worst_of(report);
     const struct feature *alone = alone_of(report);
     enum jp_verdict_word word = report->verdict->word;
+    bool read = report->result && report->result->quality.files;
+    size_t n = 2;
 
     if (alone && alone->tiles) {
         alone->tiles(report, tiles);
@@ -352,14 +372,18 @@ static size_t make_tiles(const struct jp_report *report, struct first_screen_til
         return tiles_fine(report, tiles);
     /* unless the step itself failed, there is nothing else to tell */
     if (word == JP_VERDICT_NODATA ||
-        (word == JP_VERDICT_UNJUDGED && !quality_has_nccl(report)))
+        (word == JP_VERDICT_UNJUDGED &&
+         (!quality_has_nccl(report) || (!read && has_further_tiles(report)))))
         return tiles_without_nccl(report, tiles);
     tile_lost(report, f, &tiles[0]);
     tile_sure(report, f, &tiles[1]);
-    tile_data(report, &tiles[2]);
-    tile_network(report, &tiles[3]);
-    first_screen_bound(report, &tiles[4]);
-    return TILES;
+    /* the dumps of a hang have no records */
+    if (read || word != JP_VERDICT_HANG) {
+        tile_data(report, &tiles[n++]);
+        tile_network(report, &tiles[n++]);
+    }
+    first_screen_bound(report, &tiles[n++]);
+    return n;
 }
 
 /* Writes the tiles. The labels are HTML, the other texts are cleaned. */

@@ -271,6 +271,21 @@ static int html_sizes_put(const struct jp_report *report, FILE *out)
     return 0;
 }
 
+/* "3 classes of sizes" */
+static bool sizes_figure(const struct jp_report *report, char *buf)
+{
+    struct bin bins[BINS] = {{0}}, total = {0};
+    unsigned n = 0;
+
+    if (!report->result)
+        return false;
+    add_up(report->result, bins, &total);
+    for (unsigned i = 0; i < BINS; i++)
+        n += bins[i].ops != 0;
+    snprintf(buf, DRAWER_FIGURE, "%u class%s of sizes", n, n == 1 ? "" : "es");
+    return n > 0;
+}
+
 /* Whether there is a finding that the first screen does not have. */
 static bool has_more_findings(const struct jp_report *report)
 {
@@ -455,7 +470,7 @@ static const struct jp_html_section html_sections[] = {
     {"time", "Over the run",
      "By the time at which records were written. csv/windows.csv has the "
      "figures by communicator.",
-     JP_HTML_CHARTS, .put = html_time_put},
+     JP_HTML_CHARTS, .put = html_time_put, .figure = drawer_run},
     {"pictures", "Pictures", NULL, JP_HTML_WIDE, .put = html_pictures_put},
     {"ranks", "Waits",
      "Most wait caused first. The rank that arrives last has the shortest "
@@ -477,7 +492,7 @@ static const struct jp_html_section html_sections[] = {
     {"attempts", "Attempts",
      "The ranks were started anew. Each attempt has processes and "
      "communicators of its own, which are judged on their own.",
-     JP_HTML_WIDE, .table = &table_attempts},
+     JP_HTML_WIDE, .table = &table_attempts, .figure = drawer_attempts},
     {"operations", "Operations",
      "By type of communicator, function and message size, most time first. Bus "
      "bandwidth in "
@@ -494,8 +509,9 @@ static const struct jp_html_section html_sections[] = {
      JP_HTML_WIDE, .put = html_network_put, .figure = drawer_network},
     {"spread", "Spread",
      "Bus bandwidth of the operations of one kind: those of most time.",
-     JP_HTML_CHARTS, .put = html_spread_put},
-    {"sizes", "Message sizes", NULL, JP_HTML_WIDE, .put = html_sizes_put},
+     JP_HTML_CHARTS, .put = html_spread_put, .figure = drawer_spread},
+    {"sizes", "Message sizes", NULL, JP_HTML_WIDE, .put = html_sizes_put,
+     .figure = sizes_figure},
     {"algorithms", "Algorithms",
      "What NCCL chose for each function and size, by the records that name it.",
      JP_HTML_WIDE, .table = &table_algorithms},
@@ -508,12 +524,13 @@ static const struct jp_html_section html_sections[] = {
      "Most data first. Each message may appear in two rows, one recorded by "
      "its sender and one by its receiver. A row with the same host on both "
      "sides counts messages within that host.",
-     JP_HTML_WIDE, .table = &table_node_pairs},
+     JP_HTML_WIDE, .table = &table_node_pairs, .figure = drawer_hosts},
     {.of_features = true},
     /* the first section of the bookkeeping, below a line */
     {"quality", "Data quality", NULL, JP_HTML_BOOKS, .put = quality_html,
      .figure = drawer_quality},
-    {"job", "Job", NULL, JP_HTML_BOOKS, .put = job_html_facts},
+    {"job", "Job", NULL, JP_HTML_BOOKS, .put = job_html_facts,
+     .figure = drawer_job},
     {"settings", "Settings", NULL, JP_HTML_BOOKS, .put = job_html_settings,
      .figure = drawer_settings},
     {"environment", "Environment", "Set for the tasks.", JP_HTML_BOOKS,
@@ -654,7 +671,13 @@ static bool is_answer(const struct jp_html_section *section,
         feature && feature->sections ? feature->sections->id : "job", "job",
         NULL};
     const char *const *ids = NULL;
+    char figure[DRAWER_FIGURE];
 
+    /* a section that has nothing to say is no answer */
+    if (section->figure && quality_has_nccl(report) &&
+        report->verdict->word == JP_VERDICT_OK &&
+        !section->figure(report, figure))
+        return false;
     if (!quality_has_nccl(report))
         ids = feature ? alone : NULL;
     else if (report->verdict->word == JP_VERDICT_OK)

@@ -263,7 +263,7 @@ static const struct jp_column comms[] = {
      "of these left out on purpose, at the recorder's cap (disk=)",
      FIELD(capped), JP_IF(struct jp_comm, counted)},
     {"fabric", JP_COL_WORD, JP_CSV | JP_MAYBE, 10, 0, 0, NULL,
-     "inside NVLink domains (topology.md); unknown: the nodes left no records",
+     "inside NVLink domains (measuring.md); unknown: the nodes left no records",
      FIELD(fabric), .words = label_fabric_word, .n_words = JP_N_FABRICS},
     {"inter", JP_COL_WORD, JP_CSV | JP_MAYBE, 11, 0, 0, NULL,
      "between NVLink domains", FIELD(inter), .words = label_inter_word,
@@ -275,7 +275,7 @@ static const struct jp_column comms[] = {
      "the worst rank's way to its HCA; unknown: also none",
      .get = get_comm_hca_path, JP_WORDS(hca_paths)},
     {"warnings", JP_COL_COUNT, JP_CSV | JP_MAYBE, 0, 0, 0, NULL,
-     "their number (topology.md)", .get = get_comm_n_warnings},
+     "their number (measuring.md)", .get = get_comm_n_warnings},
     {"nvls", JP_COL_WORD, JP_CSV | JP_MAYBE, 26, 0, 0, NULL,
      "NVLink SHARP, by NCCL's log: no; ready: it has channels for it; yes: its "
      "buffers were made",

@@ -2,7 +2,7 @@
  *
  * A pure function of plain facts: the communicator's sizes as NCCL counts them,
  * where its ranks are, and the topologies of their nodes. The rules and their
- * sources are in docs/topology.md. What no record proves is "unknown", and
+ * sources are in docs/measuring.md. What no record proves is "unknown", and
  * `why` says what is missing.
  *
  * The evidence is that of the fabric; without a fabric (one rank per node),

@@ -81,7 +81,7 @@ char *shapes_fold(const struct jp_shapes *shapes, const uint32_t *nodes,
  * -m, each GPU's HCA, and what is odd. Then the nodes without a topology. */
 int topo_print(const struct jp_shapes *shapes, FILE *out, struct jp_error *err);
 
-/* The same as one JSON object (docs/topology.md). NULL without memory. */
+/* The same as one JSON object (docs/measuring.md). NULL without memory. */
 json_t *topo_json(const struct jp_shapes *shapes);
 
 /* Writes a picture of a shape as an <svg> element, which may stand alone or in

@@ -38,7 +38,7 @@ static json_t *number_or_null(int n)
     return n >= 0 ? json_integer(n) : json_null();
 }
 
-/* Members are documented in docs/topology.md. */
+/* Members are documented in docs/measuring.md. */
 static json_t *gpu_json(const struct topo *t, size_t i, int *bad)
 {
     /* By enum topo_vendor. */

@@ -2,7 +2,7 @@
  * settings for the same probes, doctor's look.
  *
  * XLA's distributed profiling has variables and a JSON file for its probes.
- * Both are accepted here for ours (docs/clocks.md). Each knob names its XLA
+ * Both are accepted here for ours (docs/measuring.md). Each knob names its XLA
  * variable; find_member uses the same table for the JSON file. */
 #include <inttypes.h>
 #include <linux/net_tstamp.h>

@@ -1,7 +1,7 @@
 /* clock_read.h - read nodes/<node>/clock.jsonl: what an agent found out about
  * clocks.
  *
- * A JSON object a line, distinguished by "type" (docs/clocks.md):
+ * A JSON object a line, distinguished by "type" (docs/measuring.md):
  *
  *     config        node, clock, source of stamps, effective settings
  *     snapshot      monotonic, wall and raw clock at one moment

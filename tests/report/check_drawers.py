@@ -72,6 +72,17 @@ if cells:
     time = lambda r: float(r["exec_mean_us"] or 0) * int(r["ops"])
     top = max(cells, key=time)
     need("operations", lambda t: re.match(r"most time: (.*) of ", t)[1] == top["coll"], top)
+    need("spread", lambda t: t.startswith(top["coll"] + " of ") and
+         near(float(re.search(r": ([\d.,]+) to", t)[1].replace(",", "")), float(top["p5"])) and
+         near(float(re.search(r"to ([\d.,]+) GB/s$", t)[1].replace(",", "")), float(top["p95"])), top)
+    classes = len({int(r["msg_size_bytes"]).bit_length() for r in cells})
+    need("sizes", lambda t: int(t.split()[0]) == classes, classes)
+header = re.search(r"records of ([\d.,]+ [a-z]+)", page)
+if header:
+    need("time", lambda t: t == header[1], header[1])
+need("p2p-hosts", lambda t: int(t.split()[0].replace(",", "")) == len(rows("p2p_nodes.csv")), len(rows("p2p_nodes.csv")))
+need("attempts", lambda t: int(t.split()[0]) == len(d["attempts"]), len(d["attempts"]))
+need("job", lambda t: re.findall(r"[\d,]+", t) == [f"{d['job']['ntasks']:,}", f"{d['job']['nodes']:,}"], d["job"])
 p2p = sum(int(r["bytes"]) for r in rows("p2p.csv") if r["func"] == "Send")
 size = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50, "EiB": 2**60}
 need("p2p", lambda t: near(float(t.split()[0].replace(",", "")) * size[t.split()[1]], p2p) or p2p > 2**60, p2p)
