@@ -308,6 +308,9 @@ static const struct jp_comm *find_thin(const struct jp_insight *x,
     return thin;
 }
 
+/* So many complete operations are not too few, if ranks are missing, too. */
+enum { ENOUGH = 30 };
+
 /* Returns the reason why most processes are not judged, the most general one
  * first. May use buf. */
 static const char *why_unjudged(const struct jp_insight *x,
@@ -329,6 +332,9 @@ static const char *why_unjudged(const struct jp_insight *x,
     thin = find_thin(x, r, &ops);
     if (!thin)
         return late_why_none(r);
+    if (q->short_comms && ops >= ENOUGH)
+        return "ranks have no records, and what the others waited for is "
+               "unknown";
     snprintf(buf, size,
              "%.24s has only %s complete operation%s of one of its functions, "
              "too few to compare ranks",
