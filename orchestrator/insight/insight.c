@@ -441,17 +441,24 @@ static void answer_lateness(struct jp_insight *x, const struct jp_result *r)
     answer_nodes(x, &seen, &x->hypotheses);
 }
 
-/* Own times are looked at after the question of late ranks was answered. Leaves
- * the ranks out that they name: their stops may add up to more. */
+/* Stops do not count as lateness, and own times are looked at after the
+ * question of late ranks was answered. Leaves the ranks out that stop: their
+ * stops may add up to more. */
 static void leave_out_named(struct jp_insight *x)
 {
     struct jp_hypotheses *h = &x->hypotheses;
     struct jp_judgement *late = &h->of[JP_HYPOTHESIS_LATE_RANK];
     size_t named = 0;
 
-    for (size_t i = 0; i < x->findings.n; i++)
-        named += x->findings.at[i].by_own_time &&
-                 x->findings.at[i].kind == JP_FINDING_STALL;
+    for (size_t i = 0; i < x->findings.n; i++) {
+        const struct jp_finding *f = &x->findings.at[i];
+        bool again = false;
+
+        for (size_t k = 0; k < i; k++)
+            again |= finding_is_stall(x->findings.at[k].kind) &&
+                     x->findings.at[k].process == f->process;
+        named += finding_is_stall(f->kind) && f->process >= 0 && !again;
+    }
     if (named && late->state == JP_HYPOTHESIS_NOT_FOUND && late->least > 0 &&
         !*late->text && named < x->processes.n)
         hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND,
