@@ -313,6 +313,9 @@ static const struct jp_comm *find_thin(const struct jp_insight *x,
     return thin;
 }
 
+/* So many complete operations are not too few, if ranks are missing, too. */
+enum { ENOUGH = 30 };
+
 /* Returns the reason why most processes are not judged, the most general one
  * first. May use buf. */
 static const char *why_unjudged(const struct jp_insight *x,
@@ -334,6 +337,9 @@ static const char *why_unjudged(const struct jp_insight *x,
     thin = find_thin(x, r, &ops);
     if (!thin)
         return late_why_none(r);
+    if (q->short_comms && ops >= ENOUGH)
+        return "ranks have no records, and what the others waited for is "
+               "unknown";
     snprintf(buf, size,
              "%.24s has only %s complete operation%s of one of its functions, "
              "too few to compare ranks",
@@ -440,17 +446,24 @@ static void answer_lateness(struct jp_insight *x, const struct jp_result *r)
     answer_nodes(x, &seen, &x->hypotheses);
 }
 
-/* Own times are looked at after the question of late ranks was answered. Leaves
- * the ranks out that they name: their stops may add up to more. */
+/* Stops do not count as lateness, and own times are looked at after the
+ * question of late ranks was answered. Leaves the ranks out that stop: their
+ * stops may add up to more. */
 static void leave_out_named(struct jp_insight *x)
 {
     struct jp_hypotheses *h = &x->hypotheses;
     struct jp_judgement *late = &h->of[JP_HYPOTHESIS_LATE_RANK];
     size_t named = 0;
 
-    for (size_t i = 0; i < x->findings.n; i++)
-        named += x->findings.at[i].by_own_time &&
-                 x->findings.at[i].kind == JP_FINDING_STALL;
+    for (size_t i = 0; i < x->findings.n; i++) {
+        const struct jp_finding *f = &x->findings.at[i];
+        bool again = false;
+
+        for (size_t k = 0; k < i; k++)
+            again |= finding_is_stall(x->findings.at[k].kind) &&
+                     x->findings.at[k].process == f->process;
+        named += finding_is_stall(f->kind) && f->process >= 0 && !again;
+    }
     if (named && late->state == JP_HYPOTHESIS_NOT_FOUND && late->least > 0 &&
         !*late->text && named < x->processes.n)
         hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND,

@@ -201,11 +201,15 @@ static void add_late_rank(struct text *t, const struct jp_finding *f,
 
     add_rank(t, f, r);
     add(t, " holds up the job");
-    if (isfinite(f->by_us) && f->of)
-        add(t, ": it reaches %s %.40s%s%s%s %s late (%s of %s)",
-            f->times == f->of ? "every" : "its", name, *name ? " " : "",
-            messages ? "message" : "collective", f->times == f->of ? "" : "s",
+    if (isfinite(f->by_us) && f->of && f->times == f->of)
+        add(t, ": it reaches every %.40s%s%s %s late (%s of %s)", name,
+            *name ? " " : "", messages ? "message" : "collective",
             TIME(f->by_us), FIG_COUNT(f->times), FIG_COUNT(f->of));
+    else if (isfinite(f->by_us) && f->of)
+        add(t, ": it reaches its %.40s%s%ss %s late on average, %s in %s of %s",
+            name, *name ? " " : "", messages ? "message" : "collective",
+            TIME(f->by_us), f->by_own_time ? "later than its peers" : "last",
+            FIG_COUNT(f->times), FIG_COUNT(f->of));
     add(t, ".");
     add_phase(t, f);
     if (isfinite(f->from_us))

@@ -403,6 +403,11 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
          .situation = "no operation in which ranks wait for each other has the "
                       "records of all its ranks",
          .says = "no operation in which ranks wait"},
+    [JP_REASON_ABSENT] =
+        {UNJUDGED("absent"), .command = SHOW,
+         .situation = "ranks have no records, and what the others waited for "
+                      "is not known",
+         .says = "what the others waited for"},
     [JP_REASON_APART] =
         {UNJUDGED("apart"), .command = SHOW,
          .situation = "each communicator has one rank, so none waits for "

@@ -775,7 +775,7 @@ static int judge(struct stages *s, struct jp_findings *findings)
 
 /* A communicator of fewer complete operations than this share is not counted in
  * the time that its ranks communicate. */
-#define WHOLE 0.9
+#define WHOLE 0.95
 
 /* Returns true if collectives of a communicator are missing. Who waited in them
  * seems to communicate less: with one of 256 files missing, the last stage of

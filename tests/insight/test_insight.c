@@ -317,6 +317,12 @@ static void none_complete(void)
     no_parts();
 }
 
+static void absent(void)
+{
+    m.result.quality.short_comms = 1;
+    no_parts();
+}
+
 static void apart(void)
 {
     m.comm.n_ranks = 1;
@@ -376,6 +382,7 @@ static void test_unjudged(void **state)
         {no_times, JP_REASON_NO_TIMES},
         {noise, JP_REASON_BLIND},
         {none_complete, JP_REASON_NO_WAITS},
+        {absent, JP_REASON_ABSENT},
         {apart, JP_REASON_APART},
         {no_barriers, JP_REASON_NO_BARRIERS},
         {messages, JP_REASON_MESSAGES},
