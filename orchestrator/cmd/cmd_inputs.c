@@ -542,17 +542,17 @@ static int take_jobs(struct cmd_inputs *inputs)
     return 0;
 }
 
-/* "53.0" of a step's directory; without a job.conf its path. Caller frees; NULL
+/* "53.0" or "53_1.0" of a step's directory; without a job.conf its path. Caller frees; NULL
  * without memory. */
 static char *name_of(const char *dir)
 {
     char *path = text_format("%s/" JP_JOBCONF_NAME, dir);
     struct jp_jobconf conf;
-    char *name;
+    char buf[JP_JOBCONF_NAME_LEN], *name;
 
     if (path && stepdir_has(dir, JP_JOBCONF_NAME) &&
         jobconf_read(path, &conf, NULL) == 0) {
-        name = text_format("%" PRIu64 ".%s", conf.job_id, conf.step_id);
+        name = strdup(jobconf_step_name(&conf, buf));
         jobconf_fini(&conf);
     } else {
         name = strdup(dir);

@@ -1,12 +1,17 @@
 /* attempts.c - the attempts of a job whose ranks were started anew: when each
  * ran, how it ended, what was lost until the next one, and what was found in
- * it. */
+ * it.
+ *
+ * A program may also restart within its processes: all of them abort their
+ * communicators with operations in flight and make new ones. No launcher tells
+ * it, and each process is of both parts, so it is said and nothing is split. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/figure.h"
+#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/insight.h"
 
 /* The work of attempts_find: of each process its launcher's count, -1: it told
@@ -187,6 +192,169 @@ static void say(struct jp_attempts *out)
                      FIG_COUNT(faults));
 }
 
+/* --- within the processes --------------------------------------------------
+ */
+
+/* When a communicator was in use. */
+struct use {
+    size_t comm;
+    uint64_t from_us, to_us; /* 0: it has no operation */
+    uint64_t timed_us; /* start of its last operation that ended on all ranks */
+    uint64_t left;     /* records of later ones, which never ended */
+};
+
+/* The communicators in order of their first use. */
+struct in_place {
+    const struct jp_processes *p;
+    const struct jp_result *r;
+    struct use *uses;
+    size_t n;
+    size_t *place; /* of each communicator among uses; SIZE_MAX: none */
+    uint8_t *before, *after; /* of each process: it has such communicators */
+    /* results */
+    uint32_t times;
+    uint64_t left, pause_us; /* operations that had not ended; all pauses */
+};
+
+static int by_first_use(const void *a, const void *b)
+{
+    const struct use *x = a, *y = b;
+
+    return (x->from_us > y->from_us) - (x->from_us < y->from_us);
+}
+
+/* Sets when each communicator was in use. False: a time is unknown. */
+static bool take_uses(struct in_place *s)
+{
+    struct ops_reader reader = {.ops = s->r->ops};
+    size_t kept = 0;
+
+    for (size_t i = 0; i < s->r->n_comms; i++)
+        s->uses[i] = (struct use){.comm = i};
+    for (size_t i = 0; i < s->r->n_ops; i++) {
+        const struct jp_op *op = ops_at(&reader, i);
+        struct use *use = &s->uses[op->comm];
+
+        if (!op->n_start || (op->n_exec && !op->end_max_us))
+            return false;
+        if (!use->from_us || op->start_min_us < use->from_us)
+            use->from_us = op->start_min_us;
+        if (op->end_max_us > use->to_us)
+            use->to_us = op->end_max_us;
+        if (op->n_exec == op->n && op->start_min_us > use->timed_us)
+            use->timed_us = op->start_min_us;
+    }
+    for (size_t i = 0; i < s->r->n_ops; i++) {
+        const struct jp_op *op = ops_at(&reader, i);
+        struct use *use = &s->uses[op->comm];
+
+        if (!op->n_exec && op->start_min_us > use->timed_us)
+            use->left += op->n;
+    }
+    for (size_t i = 0; i < s->r->n_comms; i++)
+        if (s->uses[i].from_us)
+            s->uses[kept++] = s->uses[i];
+    s->n = kept;
+    qsort(s->uses, kept, sizeof(*s->uses), by_first_use);
+    for (size_t i = 0; i < s->r->n_comms; i++)
+        s->place[i] = SIZE_MAX;
+    for (size_t i = 0; i < kept; i++)
+        s->place[s->uses[i].comm] = i;
+    return true;
+}
+
+/* Whether all processes have communicators of both parts, from `first` to `at`
+ * and from there on, and the largest one of both has as many ranks. */
+static bool have_both(struct in_place *s, size_t first, size_t at)
+{
+    uint32_t largest[2] = {0, 0};
+
+    memset(s->before, 0, s->p->n);
+    memset(s->after, 0, s->p->n);
+    for (size_t i = 0; i < s->r->n_ranks; i++) {
+        size_t place = s->place[s->r->ranks[i].comm];
+
+        if (place == SIZE_MAX || place < first)
+            continue;
+        *(place < at ? &s->before[s->p->of_rank[i]]
+                     : &s->after[s->p->of_rank[i]]) = 1;
+    }
+    for (size_t i = 0; i < s->p->n; i++)
+        if (!s->before[i] || !s->after[i])
+            return false;
+    for (size_t i = first; i < s->n; i++) {
+        uint32_t n = s->r->comms[s->uses[i].comm].n_ranks;
+
+        if (n > largest[i >= at])
+            largest[i >= at] = n;
+    }
+    return largest[0] == largest[1];
+}
+
+/* Looks for moments at which all communicators in use are left for new ones,
+ * while operations of the old ones have not ended. */
+static void find_moments(struct in_place *s)
+{
+    uint64_t to_us = s->n ? s->uses[0].to_us : 0, left;
+    size_t first = 0;
+
+    left = s->n ? s->uses[0].left : 0;
+    for (size_t i = 1; i < s->n; i++) {
+        const struct use *use = &s->uses[i];
+
+        if (use->from_us > to_us && left && have_both(s, first, i)) {
+            s->times++;
+            s->left += left;
+            s->pause_us += use->from_us - to_us;
+            first = i;
+            left = 0;
+        }
+        left += use->left;
+        if (use->to_us > to_us)
+            to_us = use->to_us;
+    }
+}
+
+/* Says it where it is known. -1: no memory. */
+static int find_in_place(const struct jp_insight *insight,
+                         const struct jp_result *r, struct jp_attempts *out)
+{
+    const struct jp_processes *p = &insight->processes;
+    struct in_place s = {.p = p, .r = r};
+    struct jp_sentence text;
+    int rc = 0;
+
+    /* such operations are counted there */
+    if (!p->known || !r->ops || !r->n_ops || !r->quality.in_flight)
+        return 0;
+    s.uses = calloc(r->n_comms + 1, sizeof(*s.uses));
+    s.place = calloc(r->n_comms + 1, sizeof(*s.place));
+    s.before = calloc(p->n + 1, 1);
+    s.after = calloc(p->n + 1, 1);
+    if (!s.uses || !s.place || !s.before || !s.after)
+        rc = -1;
+    else if (take_uses(&s))
+        find_moments(&s);
+    if (s.times) {
+        sentence_init(&text, out->text, sizeof(out->text));
+        sentence_add(&text,
+                     "all processes went on in new communicators%s%s%s, %s "
+                     "after the last operation of the old ones, of which %s "
+                     "records have no end",
+                     s.times > 1 ? ", " : "",
+                     s.times > 1 ? FIG_COUNT(s.times) : "",
+                     s.times > 1 ? " times" : "",
+                     FIG_US((double) s.pause_us / s.times), FIG_COUNT(s.left));
+        sentence_add(&text, "that is a restart within the processes, as a "
+                            "rule, and its parts are judged together");
+    }
+    free(s.uses);
+    free(s.place);
+    free(s.before);
+    free(s.after);
+    return rc;
+}
+
 int attempts_find(const struct jp_insight *insight,
                   const struct jp_nodes *nodes, const struct jp_result *result,
                   struct jp_attempts *out)
@@ -212,6 +380,8 @@ int attempts_find(const struct jp_insight *insight,
         say(out);
     } else {
         attempts_fini(out);
+        if (rc == 0)
+            rc = find_in_place(insight, result, out);
     }
     if (rc < 0)
         attempts_fini(out);

@@ -177,7 +177,8 @@ struct jp_attempt {
 struct jp_attempts {
     struct jp_attempt *list; /* in order; NULL: there is one attempt, or none */
     size_t n;
-    char text[400]; /* one sentence about all; "" without a list */
+    char text[400]; /* one sentence about all; without a list: that the program
+                       has restarted within its processes, or "" */
 };
 
 struct jp_insight;

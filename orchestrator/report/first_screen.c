@@ -608,7 +608,7 @@ char *first_screen_type(const struct jp_report *report,
                         char buf[FIRST_SCREEN_TYPED])
 {
     const struct jp_jobconf *conf = report->conf;
-    char command[FIRST_SCREEN_COMMAND], step[96];
+    char command[FIRST_SCREEN_COMMAND], step[JP_JOBCONF_NAME_LEN];
 
     first_screen_command(report, command);
     if (!conf || !conf->step_id || first_screen_by_id(conf)) {
@@ -616,9 +616,8 @@ char *first_screen_type(const struct jp_report *report,
         return buf;
     }
     /* no path: a report that is passed on has none of its owner's */
-    snprintf(step, sizeof(step), "%" PRIu64 ".%.60s", conf->job_id,
-             conf->step_id);
-    return first_screen_typed(command, step, ".", buf);
+    return first_screen_typed(command, jobconf_step_name(conf, step), ".",
+                              buf);
 }
 
 /* Writes the command to type next, and the folder in which it works. */

@@ -122,10 +122,13 @@ static int put_attempts(const struct jp_report *report, FILE *out)
     const struct jp_attempts *a = report->insight ? &report->insight->attempts
                                                   : NULL;
 
-    if (!a || !a->n)
+    if (!a || !*a->text)
         return 0;
     fputc('\n', out);
-    text_out_line(out, "Attempts: %s", a->text);
+    fputs("Attempts: ", out);
+    text_out_wrap(out, 10, 2, a->text);
+    if (!a->n)
+        return 0;
     for (size_t i = 0; i < a->n; i++)
         if (*a->list[i].found)
             text_out_line(out, "  %" PRIu32 " found    %s", a->list[i].number,

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/expected.h"
 
 #define NODES 3
@@ -747,6 +748,74 @@ static void test_causes(void **state)
     assert_null(crash_job_states[SLURMJOB_UNKNOWN]);
 }
 
+/* Adds an operation of a communicator, of two ranks; ends_s 0: it did not end.
+ */
+static void add_op(struct jp_ops *ops, uint32_t comm, uint64_t sn,
+                   uint64_t at_s, bool ends)
+{
+    const struct jp_op op = {
+        .comm = comm,
+        .sn = sn,
+        .n = 2,
+        .n_start = 2,
+        .n_exec = ends ? 2 : 0,
+        .start_min_us = (T0 + at_s) * UINT64_C(1000000),
+        .start_max_us = (T0 + at_s) * UINT64_C(1000000),
+        .end_max_us = ends ? (T0 + at_s) * UINT64_C(1000000) + 500000 : 0};
+
+    assert_int_equal(ops_add(ops, &op), 0);
+}
+
+/* All processes leave communicators in which operations did not end for new
+ * ones: a restart within the processes. What is not known is not said. */
+static void test_in_place(void **state)
+{
+    enum { RESTARTED, ENDED_WELL, GOES_ON, ONE_STAYS, CASES };
+    struct jp_comm comms[2] = {{.n_ranks = 2}, {.n_ranks = 2}};
+    struct jp_rank ranks[4];
+    const struct jp_process_tasks none = {.n = 0};
+
+    (void) state;
+    for (int i = 0; i < 4; i++)
+        ranks[i] = (struct jp_rank){.comm = (size_t) i / 2,
+                                    .rank = (uint32_t) i % 2,
+                                    .host = (char *) "n1",
+                                    .pid = 100 + i % 2};
+    for (int kind = 0; kind < CASES; kind++) {
+        struct jp_result r = {.comms = comms,
+                              .n_comms = 2,
+                              .ranks = ranks,
+                              .n_ranks = kind == ONE_STAYS ? 3 : 4,
+                              .quality = {.in_flight = 2}};
+        struct jp_insight x = {.judged = true};
+        struct jp_attempts a;
+
+        r.ops = ops_create();
+        for (uint64_t sn = 0; sn < 5; sn++)
+            add_op(r.ops, 0, sn, sn, true);
+        if (kind != ENDED_WELL)
+            add_op(r.ops, 0, 5, 5, false);
+        for (uint64_t sn = 0; sn < 5; sn++)
+            add_op(r.ops, 1, sn, kind == GOES_ON ? sn : 20 + sn, true);
+        assert_int_equal(ops_end(r.ops), 0);
+        r.n_ops = r.ops->n;
+        assert_int_equal(processes_init(&x.processes, &r, &none), 0);
+        assert_int_equal(attempts_find(&x, NULL, &r, &a), 0);
+        assert_int_equal(a.n, 0);
+        assert_string_equal(
+            a.text,
+            kind == RESTARTED
+                ? "all processes went on in new communicators, 15.5 s after "
+                  "the last operation of the old ones, of which 2 records have "
+                  "no end; that is a restart within the processes, as a rule, "
+                  "and its parts are judged together"
+                : "");
+        attempts_fini(&a);
+        processes_fini(&x.processes);
+        ops_destroy(r.ops);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -762,6 +831,7 @@ int main(void)
         cmocka_unit_test(test_workers),
         cmocka_unit_test(test_attempt),
         cmocka_unit_test(test_attempts),
+        cmocka_unit_test(test_in_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
