@@ -51,6 +51,7 @@ struct traced {
     char host[RECORD_MAX_HOST + 1]; /* "": unknown */
     int64_t pid;                    /* -1: unknown */
     int64_t rank;                   /* in the job; -1: unknown */
+    uint32_t world;                 /* the job's ranks; 0: unknown */
     const char *source;             /* constant: "Kineto", "nsys" */
     uint64_t kernels, comm_kernels;
     uint64_t left; /* kernels beyond the limit; then all times are unknown */

@@ -358,6 +358,31 @@ static int by_process(const void *a, const void *b)
     return (x->first_ns > y->first_ns) - (x->first_ns < y->first_ns);
 }
 
+/* Whether two traces are copies of one. */
+static bool is_copy(const struct traced *a, const struct traced *b)
+{
+    int64_t step_a = a->n_steps ? a->steps->number : -1;
+    int64_t step_b = b->n_steps ? b->steps->number : -1;
+
+    return a->rank == b->rank && a->pid == b->pid && a->kernels &&
+           a->kernels == b->kernels && a->first_ns == b->first_ns &&
+           a->all.length_ns == b->all.length_ns && step_a == step_b &&
+           !strcmp(a->host, b->host) && !strcmp(a->source, b->source);
+}
+
+/* Leaves out all but the first of traces that are copies; they are sorted. */
+static void drop_copies(struct traced_list *list)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < list->n; i++)
+        if (kept && is_copy(&list->at[kept - 1], &list->at[i]))
+            traced_fini(&list->at[i]);
+        else
+            list->at[kept++] = list->at[i];
+    list->n = kept;
+}
+
 /* Moves what is known of kernels to the result. 0, or -1: no memory. */
 static int take_traced(struct jp_result *r, struct source_facts *files,
                        size_t n)
@@ -370,6 +395,7 @@ static int take_traced(struct jp_result *r, struct source_facts *files,
     }
     if (r->traced.n)
         qsort(r->traced.at, r->traced.n, sizeof(*r->traced.at), by_process);
+    drop_copies(&r->traced);
     return 0;
 }
 

@@ -647,6 +647,24 @@ static uint32_t count_recordings(const struct build *b)
     return ranks;
 }
 
+/* The job's ranks as traces of kernels tell them, where all records are from
+ * such traces. 0: unknown. */
+static uint32_t count_traced(const struct build *b)
+{
+    uint32_t world = 0;
+
+    for (size_t i = 0; i < b->walk->n_logs; i++) {
+        const struct source_facts *f = &b->files[i];
+
+        if (f->records && !f->traced.n)
+            return 0;
+        for (size_t k = 0; k < f->traced.n; k++)
+            if (f->traced.at[k].world > world)
+                world = f->traced.at[k].world;
+    }
+    return world;
+}
+
 /* Counts the job's ranks: those with records, of as many as the largest
  * communicator has at least. *all: every rank of the largest communicators has
  * records. */
@@ -654,7 +672,7 @@ static int set_ranks(const struct build *b, bool *all)
 {
     struct jp_result *r = b->result;
     struct jp_quality *q = &r->quality;
-    uint32_t largest = 0, files = 0;
+    uint32_t largest = 0, files = 0, world;
 
     q->ranks_seen = count_ranks(r);
     /* two communicators with one id look like one, and two of its processes
@@ -673,6 +691,9 @@ static int set_ranks(const struct build *b, bool *all)
         if (r->comms[i].n_ranks == largest &&
             r->comms[i].ranks_seen < r->comms[i].n_ranks)
             *all = false;
+    world = count_traced(b);
+    if (world > largest)
+        largest = world;
     q->ranks_expected = largest > q->ranks_seen ? largest : q->ranks_seen;
     return q->ranks_seen || !r->n_ranks ? 0 : -1;
 }

@@ -81,6 +81,10 @@ static bool is_alike(const struct traced *a, const struct traced *b,
 
     if (!b->has_times || steps_of(a) != steps_of(b) || a->source != b->source)
         return false;
+    /* another cycle of a profiler's schedule, or of the same rank */
+    if ((a->rank >= 0 && a->rank == b->rank) || a->n_steps != b->n_steps ||
+        (a->n_steps && a->steps->number != b->steps->number))
+        return false;
     while (i < a->n_names && k < b->n_names) {
         int order = strcmp(x->names[i]->name, y->names[k]->name);
 
@@ -528,8 +532,9 @@ char *ownwork_summary(const struct jp_ownwork *own,
     char text[JP_OWNWORK_TEXT];
     struct jp_sentence s;
     int64_t at = -1;
-    size_t known = 0;
+    size_t known = 0, ranks = 0;
     uint64_t steps = 0, comm = 0;
+    char traces[48] = "";
 
     sentence_init(&s, buf, 2 * JP_OWNWORK_TEXT);
     for (size_t i = 0; i < own->n; i++) {
@@ -539,6 +544,8 @@ char *ownwork_summary(const struct jp_ownwork *own,
         if (!t->has_times || !t->all.length_ns)
             continue;
         known++;
+        /* they are in the order of ranks; a rank may have several traces */
+        ranks += t->rank < 0 || i == 0 || own->list->at[i - 1].rank != t->rank;
         comm += t->comm_kernels;
         if (t->n_steps + t->left_steps > steps)
             steps = t->n_steps + t->left_steps;
@@ -555,14 +562,17 @@ char *ownwork_summary(const struct jp_ownwork *own,
                      own->n == 1 ? "" : "es");
         return buf;
     }
-    sentence_add(&s, "%s rank%s%s%s%s", FIG_COUNT(known), plural(known),
-                 steps ? ", " : "", steps ? FIG_COUNT(steps) : "",
+    if (known > ranks)
+        snprintf(traces, sizeof(traces), " in %s traces", FIG_COUNT(known));
+    sentence_add(&s, "%s rank%s%s%s%s%s%s", FIG_COUNT(ranks), plural(ranks),
+                 traces, steps ? ", " : "", steps ? FIG_COUNT(steps) : "",
                  steps == 1 ? " step"
                  : steps    ? " steps"
-                            : "");
+                            : "",
+                 steps && *traces ? " each at most" : "");
     if (!comm)
         sentence_add(&s, "no kernel of NCCL or RCCL");
-    else if (known > 1)
+    else if (strcmp(FIG_SHARE(least), FIG_SHARE(most)) != 0)
         sentence_add(&s,
                      "communication that no kernel hides takes %s to %s of "
                      "the time",

@@ -271,7 +271,8 @@ const struct jp_quality_item quality_items[] = {
      true, get_ranks_seen},
     {"ranks_expected", "Ranks expected",
      "by the communicators, by the step's tasks where some miss ranks, by the "
-     "recordings where no operation ended",
+     "recordings where no operation ended, by PyTorch's traces where there is "
+     "nothing else",
      true, get_ranks_expected},
     {"shared_ranks", "Ranks of two processes",
      "records of more than one process as one rank", false, get_shared_ranks},

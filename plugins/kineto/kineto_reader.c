@@ -904,8 +904,11 @@ static int settle(struct reading *r, const struct reader_input *in,
     traced.pid = r->pid;
     traced.rank = r->has_rank ? (int64_t) r->rank : -1;
     traced.source = "Kineto";
+    if (r->lex.head.has_world && r->lex.head.world <= UINT32_MAX)
+        traced.world = (uint32_t) r->lex.head.world;
     make_notes(r, in, &traced, facts);
-    if (traced.kernels)
+    /* without a kernel, too: that is what is known of its process */
+    if (r->lex.events)
         rc = traced_list_add(&facts->traced, &traced);
     traced_fini(&traced);
     return rc;

@@ -247,10 +247,30 @@ enum trace_status tracefile_next(struct jp_tracefile *file, struct record *out)
 
 /* --- the reader ----------------------------------------------------------- */
 
+/* Whether the first category is one of another tool: this one's are in capitals
+ * ("GROUP"), those of PyTorch's profiler are not ("cpu_op", "Operator"). */
+static bool is_foreign(const char *head, size_t len)
+{
+    static const char key[] = "\"cat\"";
+    const char *at = memmem(head, len, key, sizeof(key) - 1);
+    const char *end = head + len;
+
+    if (!at)
+        return false;
+    for (at += sizeof(key) - 1; at < end && strchr(" \t\n\r:", *at); at++)
+        ;
+    if (at == end || *at != '"')
+        return false;
+    for (at++; at < end && *at != '"'; at++)
+        if (*at >= 'a' && *at <= 'z')
+            return true;
+    return false;
+}
+
 /* A trace is recognised by its first bytes, whatever its name. */
 static bool probe(const char *name, const void *head, size_t len)
 {
-    return trace_lex_begins(head, len);
+    return trace_lex_begins(head, len) && !is_foreign(head, len);
 }
 
 /* Fills in what is known after the end of the file. */
