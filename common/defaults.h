@@ -80,6 +80,9 @@
  * half are answered). */
 #define JP_CLOCK_NEIGHBOUR_US 11000
 #define JP_CLOCK_NEIGHBOURS_MAX 6
+/* A node begins with a probe each 50 ms and neighbour. What these have cost
+ * decides how often it probes from then on. */
+#define JP_CLOCK_FIRST_US 50000
 
 /* Slurm's default KillWait, used if the controller does not answer. */
 #define JP_DEF_KILL_WAIT_S 30

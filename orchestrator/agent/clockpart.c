@@ -80,6 +80,9 @@ static bool is_auto(const struct plan_side *side)
     return side->mode <= 1;
 }
 
+#define AS_TEXT(number) AS_TEXT_OF(number)
+#define AS_TEXT_OF(number) #number
+
 /* The cadence of preset auto grows with the number of neighbours, so that the
  * cost per node stays the same. nodes 0: unknown, assume the most
  * neighbours. */
@@ -129,6 +132,11 @@ static int add_figures(const struct plan_side *side, struct jp_jobconf *conf,
                 v > JP_DEF_CLOCK_CADENCE_US
                     ? "so that it costs a node at most 0.5 % of a processor"
                     : "";
+        } else if (i == 0 && v < JP_CLOCK_FIRST_US) {
+            /* known before the first probe, so said before it */
+            reason = "at best: a node begins at " AS_TEXT(
+                JP_CLOCK_FIRST_US) " and gets as near as probe_cpu_permille "
+                                   "allows";
         }
         *figure_of(conf, &figures[i]) = (uint32_t) v * figures[i].scale;
         snprintf(text, sizeof(text), "%" PRIu64, v);

@@ -39,7 +39,7 @@
 /* Interval between two looks at the cost. Asking begins no faster than
  * FIRST_CADENCE_NS, until the cost is known. */
 #define COST_NS (2 * SECOND_NS)
-#define FIRST_CADENCE_NS (SECOND_NS / 20)
+#define FIRST_CADENCE_NS (INT64_C(1000) * JP_CLOCK_FIRST_US)
 /* Of the budget: the pace is corrected every COST_NS, and a machine that gets
  * busy makes each packet dearer until then. */
 #define AIM 0.5

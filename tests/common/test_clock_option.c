@@ -509,7 +509,8 @@ static void test_block(void **state)
     static const char want[] =
         "=== Distributed Profiling Configuration ===\n"
         "  enabled: YES (option; mode debug)\n"
-        "  probe_cadence_us: 1000 (option)\n"
+        "  probe_cadence_us: 1000 (option; at best: a node begins at 50000 and "
+        "gets as near as probe_cpu_permille allows)\n"
         "  probe_window_s: 9 (option)\n"
         "  packet_spacing_us: 100 (option)\n"
         "  snapshot_period_ms: 100 (option)\n"
