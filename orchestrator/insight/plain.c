@@ -651,7 +651,8 @@ static void add_incomplete(struct text *t, const struct jp_verdict *verdict,
 static void add_nodata(struct text *t, const struct jp_verdict *verdict,
                        const struct jp_insight *insight)
 {
-    enum jp_reason why = verdict->why.n ? verdict->why.of[0] : JP_REASONS;
+    enum jp_reason why =
+        reasons_number(verdict->why.n ? verdict->why.of[0] : NULL);
     const struct jp_crash *crash =
         insight && insight->crash.cause ? &insight->crash : NULL;
     const char *text = verdict->text;
@@ -839,7 +840,7 @@ struct jp_plain_command plain_command(const struct jp_verdict *verdict,
                    : show;
     case JP_VERDICT_NODATA:
         return verdict->why.n
-                   ? reasons_table[verdict->why.of[0]].command
+                   ? verdict->why.of[0]->command
                    : (struct jp_plain_command){"jobprof doctor", false, false};
     case JP_VERDICT_INCOMPLETE:
     case JP_VERDICT_UNJUDGED:
