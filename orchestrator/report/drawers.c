@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "common/figure.h"
-#include "orchestrator/cause/cause_feature.h"
 #include "orchestrator/identity/processes.h"
 #include "orchestrator/insight/plain.h"
 #include "orchestrator/report/busy.h"
@@ -27,16 +26,6 @@ bool drawer_findings(const struct jp_report *report, char *buf)
     return n ? TELL("%s", FIG_COUNT(n)) : false;
 }
 
-/* "3 things coincide" */
-bool drawer_causes(const struct jp_report *report, char *buf)
-{
-    size_t n = causes_of(report) ? causes_of(report)->n : 0;
-
-    return n ? TELL("%s thing%s coincide%s", FIG_COUNT(n), plural(n),
-                   n == 1 ? "s" : "")
-             : false;
-}
-
 /* "4 ranks over 4.9 s" */
 bool drawer_timeline(const struct jp_report *report, char *buf)
 {
@@ -45,7 +34,7 @@ bool drawer_timeline(const struct jp_report *report, char *buf)
 
     return x && p && p->n && x->run_us > 0
                ? TELL("%s process%s over %s", FIG_COUNT(p->n),
-                     p->n == 1 ? "" : "es", FIG_US(x->run_us))
+                      p->n == 1 ? "" : "es", FIG_US(x->run_us))
                : false;
 }
 
@@ -82,8 +71,8 @@ bool drawer_comms(const struct jp_report *report, char *buf)
         return false;
     return most->time_us
                ? TELL("%s; most time in %.40s: %s", FIG_COUNT(r->n_comms),
-                     *most->name ? most->name : most->id,
-                     FIG_US((double) most->time_us))
+                      *most->name ? most->name : most->id,
+                      FIG_US((double) most->time_us))
                : TELL("%s", FIG_COUNT(r->n_comms));
 }
 
@@ -102,9 +91,9 @@ bool drawer_waits(const struct jp_report *report, char *buf)
         return false;
     return most->world_rank >= 0
                ? TELL("for rank %lld, %s", (long long) most->world_rank,
-                     FIG_US((double) most->caused_us))
+                      FIG_US((double) most->caused_us))
                : TELL("for pid %lld on %.40s, %s", (long long) most->pid,
-                     most->host, FIG_US((double) most->caused_us));
+                      most->host, FIG_US((double) most->caused_us));
 }
 
 /* "n2, 3.1 s" */
@@ -118,7 +107,7 @@ bool drawer_nodes(const struct jp_report *report, char *buf)
             (!most || p->hosts[i].caused_us > most->caused_us))
             most = &p->hosts[i];
     return most ? TELL("others waited for %.40s, %s", most->host,
-                      FIG_US((double) most->caused_us))
+                       FIG_US((double) most->caused_us))
                 : false;
 }
 
@@ -161,7 +150,7 @@ bool drawer_operations(const struct jp_report *report, char *buf)
         }
     }
     return most ? TELL("most time: %.40s of %s", most->coll,
-                      FIG_BYTES(most->bytes))
+                       FIG_BYTES(most->bytes))
                 : false;
 }
 

@@ -437,15 +437,10 @@ static int html_files_put(const struct jp_report *report, FILE *out)
 
 static const struct jp_html_section html_sections[] = {
     {"findings", "Findings",
-     "Worst first. Findings on the nodes' topologies and on Copper have their "
-     "own sections.",
+     "Worst first. Findings on the nodes' topologies and on data of other "
+     "kinds have their own sections.",
      JP_HTML_WIDE, .open = has_more_findings, .table = &table_findings,
      .figure = drawer_findings},
-    {"causes", "Why",
-     "Samples during a finding that differ from the peers or from earlier "
-     "samples, strongest first. They coincide with the finding, which does "
-     "not prove that they are its cause.",
-     JP_HTML_WIDE, .table = &table_causes, .figure = drawer_causes},
     {"timeline", "Timeline", NULL, JP_HTML_CHARTS, .put = timeline_html,
      .open = timeline_html_proves, .figure = drawer_timeline},
     {"hypotheses", "What was looked for",

@@ -61,10 +61,10 @@ enum { HTML_LAST = 9 };
 /* drawers.c */
 enum { DRAWER_FIGURE = 120 };
 typedef bool drawer_figure(const struct jp_report *report, char *buf);
-drawer_figure drawer_findings, drawer_causes, drawer_timeline,
-    drawer_hypotheses, drawer_topology, drawer_comms, drawer_waits,
-    drawer_nodes, drawer_busy, drawer_operations, drawer_network, drawer_p2p,
-    drawer_quality, drawer_settings, drawer_env;
+drawer_figure drawer_findings, drawer_timeline, drawer_hypotheses,
+    drawer_topology, drawer_comms, drawer_waits, drawer_nodes, drawer_busy,
+    drawer_operations, drawer_network, drawer_p2p, drawer_quality,
+    drawer_settings, drawer_env;
 
 /* The figure of the first screen on the network, "98 %", and what it is of. */
 enum { DRAWER_VALUE = 64, DRAWER_NOTE = 200 };
