@@ -262,7 +262,27 @@ static bool is_answer(const struct jp_report *report)
     return !quality_has_nccl(report) && !feature_first(report->features);
 }
 
+/* "3 things coincide" */
+static bool put_number(const struct jp_report *report, char *buf)
+{
+    size_t n = causes_of(report) ? causes_of(report)->n : 0;
+
+    if (n)
+        snprintf(buf, DRAWER_FIGURE, "%s thing%s coincide%s", FIG_COUNT(n),
+                 plural(n), n == 1 ? "s" : "");
+    return n > 0;
+}
+
 static const struct jp_html_section sections[] = {
+    {.id = "causes",
+     .title = "Why",
+     .note = "Samples during a finding that differ from the peers or from "
+             "earlier samples, strongest first. They coincide with the "
+             "finding, which does not prove that they are its cause.",
+     .kind = JP_HTML_WIDE,
+     .table = &table_causes,
+     .figure = put_number,
+     .after = "findings"},
     {.id = "pace",
      .title = "Pace",
      .note = "How long a step of the program&#39;s loop takes: by operations "

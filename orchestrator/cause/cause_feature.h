@@ -52,4 +52,7 @@ bottlenecks_of(const struct jp_report *report)
 /* cause_feature.c, for the documents */
 extern const struct jp_table table_bottlenecks, table_iteration;
 
+/* cause_tables.c */
+extern const struct jp_table table_causes;
+
 #endif

@@ -343,7 +343,7 @@ static void label(const struct report_session *session, struct material *m)
 static void correct_release(struct jp_jobconf *conf,
                             const struct jp_agents *agents)
 {
-    const char *found = util_agents_version(agents, "nccl");
+    const char *found = agents_version(agents, "nccl");
 
     for (size_t i = 0; i < conf->n_settings && found; i++) {
         struct jp_setting *s = &conf->settings[i];
@@ -398,10 +398,9 @@ static void read_agents(struct report_session *session, struct material *m)
 {
     struct feature_set before = m->features;
 
-    util_agents_load(session->dir, m->nodes,
-                     session->has_conf ? session->conf.policy.util_period_ms
-                                       : 0,
-                     &m->agents);
+    agents_load(session->dir, m->nodes,
+                session->has_conf ? session->conf.policy.util_period_ms : 0,
+                &m->agents);
     if (session->has_conf)
         correct_release(&session->conf, &m->agents);
 

@@ -26,6 +26,24 @@ static bool is_asked(const struct jp_jobconf *conf)
     return mode && strcmp(mode, "off") != 0 && !conf->hidden;
 }
 
+/* A row is name, value, unit, text, reason. */
+enum { LIMIT_SLOW, LIMIT_COST, N_LIMITS };
+/* clang-format off */
+static const struct jp_limit limits[N_LIMITS + 1] = {
+    [LIMIT_SLOW] =
+        {"copper_slow_min", 1.5, JP_LIMIT_IS_NUMBER,
+         "copper_slow_rank where a rank of Copper takes at least {} "
+         "times the median of its level in the tree, and is an outlier "
+         "by the modified z of Iglewicz and Hoaglin (3.5)",
+         "ranks of a level differ by a tenth or two anyway; a half is "
+         "noticeable for programs that wait for files"},
+    [LIMIT_COST] =
+        {"copper_cost_min", 100000, JP_LIMIT_IS_US,
+         "... and that cost at least {} over all its calls",
+         "a tenth of a second is not worth a line"},
+};
+/* clang-format on */
+
 /* Reads the profiles; options lacks what is the same for all callers. */
 static int read_with(const struct feature_input *in,
                      struct jp_copper_options *options, void **data,
@@ -34,8 +52,8 @@ static int read_with(const struct feature_input *in,
     struct jp_copper *copper = NULL;
     int rc;
 
-    options->slow_share = limits_get(JP_LIMIT_COPPER_SLOW);
-    options->slow_cost_us = limits_get(JP_LIMIT_COPPER_COST);
+    options->slow_share = limits[LIMIT_SLOW].value;
+    options->slow_cost_us = limits[LIMIT_COST].value;
     options->progress = in->progress;
     options->progress_arg = in->progress_arg;
     rc = copper_run(in->inputs, in->n, options, &copper, err);
@@ -249,6 +267,8 @@ const struct feature feature_copper = {
     .name = COPPER_FEATURE,
     .title = "Copper",
     .role = FEATURE_PROFILE,
+    .limits = limits,
+    .reasons = copper_reasons,
     .asked = is_asked,
     .read = read_profiles,
     .read_found = read_found,

@@ -21,6 +21,9 @@ static inline const struct jp_copper *copper_of(const struct jp_report *report)
 
 /* --- verdict (copper_verdict.c) ------------------------------------------- */
 
+/* Its reasons; the last row has no key. */
+extern const struct jp_reason_row copper_reasons[];
+
 /* Adds Copper's findings to a verdict. alone: nothing else was profiled, so the
  * verdict is Copper's. A slow rank makes it DEGRADED, missing figures
  * INCOMPLETE; a worse verdict stays. copper NULL: nothing changes. */

@@ -7,6 +7,27 @@
 #include "common/figure.h"
 #include "orchestrator/insight/finding.h"
 
+enum { REASON_NONE, REASON_PART, REASON_LATER, REASON_FEW, N_REASONS };
+const struct jp_reason_row copper_reasons[N_REASONS + 1] = {
+    [REASON_NONE] = {JP_REASON_OF("no_copper", NODATA),
+                     .situation = "no rank of Copper can be counted",
+                     .command = {"jobprof doctor", false, false}},
+
+    [REASON_PART] = {JP_REASON_OF("copper_part", INCOMPLETE),
+                     .situation = "figures of Copper are missing",
+                     .checks = {"Did every rank leave its profile of "
+                                "Copper?"}},
+    [REASON_LATER] =
+        {JP_REASON_OF("copper_later", INCOMPLETE),
+         .command = {"jobprof report", false, true},
+         .situation = "profiles of Copper could not be analysed",
+         .checks = {"Run jobprof report again: Copper's profiles were not "
+                    "analysed."}},
+    [REASON_FEW] = {JP_REASON_OF("copper_few", UNJUDGED),
+                    .situation = "too few ranks of a level of "
+                                 "Copper's tree"},
+};
+
 #define NAMED 2 /* findings of a kind named in the sentence */
 
 /* Returns true if figures are missing: a rank is incomplete, or a table of
@@ -102,9 +123,10 @@ void copper_verdict_add(const struct jp_copper *c, bool alone,
     if (alone || word < verdict->word) {
         verdict->word = word;
         verdict_set_reason(
-            verdict, word == JP_VERDICT_NODATA       ? JP_REASON_NO_COPPER
-                     : word == JP_VERDICT_INCOMPLETE ? JP_REASON_COPPER_PART
-                                                     : JP_REASON_COPPER_FEW);
+            verdict,
+            &copper_reasons[word == JP_VERDICT_NODATA       ? REASON_NONE
+                            : word == JP_VERDICT_INCOMPLETE ? REASON_PART
+                                                            : REASON_FEW]);
     }
 }
 
@@ -115,6 +137,6 @@ void copper_verdict_failed(const char *why, struct jp_verdict *verdict)
     sentence_add(&s, "Copper: not yet analysed: %s", why);
     if (JP_VERDICT_INCOMPLETE < verdict->word) {
         verdict->word = JP_VERDICT_INCOMPLETE;
-        verdict_set_reason(verdict, JP_REASON_COPPER_LATER);
+        verdict_set_reason(verdict, &copper_reasons[REASON_LATER]);
     }
 }

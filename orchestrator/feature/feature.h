@@ -31,7 +31,9 @@ struct jp_csv;
 struct jp_html_section; /* orchestrator/report/sections.h */
 struct jp_insight;
 struct jp_json_stream;
+struct jp_limit; /* orchestrator/insight/limits.h */
 struct jp_nodes;
+struct jp_reason_row; /* orchestrator/insight/reasons.h */
 struct jp_report;
 struct jp_result;
 struct jp_step_labels;
@@ -252,6 +254,12 @@ struct feature {
      * data, too. NULL: the feature has none of this kind. */
     void (*figures)(const void *data, const struct verdict_input *in,
                     struct feature_figures *figures);
+    /* What its findings need, for the page's list of limits; ends with a name
+     * that is NULL. NULL: none. */
+    const struct jp_limit *limits;
+    /* Why its verdicts are NODATA, INCOMPLETE or UNJUDGED; ends with a key that
+     * is NULL. NULL: none of its own. */
+    const struct jp_reason_row *reasons;
     /* Adds that the data could not be read, and why. Called without data. */
     void (*failed)(const char *why, struct jp_verdict *verdict);
     /* What to look at if the feature is alone and not OK; NULL ends a list of

@@ -95,6 +95,22 @@ static void destroy(void *data)
 
 /* --- verdict -------------------------------------------------------------- */
 
+enum { REASON_BAD, REASON_ALONE, N_REASONS };
+static const struct jp_reason_row reasons[N_REASONS + 1] = {
+    [REASON_BAD] =
+        {JP_REASON_OF("bad_dumps", NODATA),
+         .situation = "there are dumps of PyTorch's Flight Recorder, and none "
+                      "can be used",
+         .checks = {"Are the dumps whole? Their processes may have been killed "
+                    "while they wrote.",
+                    "Do their names end in the rank, as PyTorch writes them?"},
+         .command = {"jobprof aggregate --help", false, false}},
+    [REASON_ALONE] =
+        {JP_REASON_OF("dumps_only", UNJUDGED),
+         .situation = "only dumps of PyTorch's Flight Recorder were read, and "
+                      "they show no hang"},
+};
+
 /* Replaces a verdict about missing records: a hang stays, otherwise nothing is
  * known but that no hang was found. */
 static void judge_alone(const struct jp_flight *flight,
@@ -110,7 +126,7 @@ static void judge_alone(const struct jp_flight *flight,
         sentence_add(&s, "none of %s Flight Recorder dump%s can be used",
                      FIG_COUNT(flight->n_dumps), plural(flight->n_dumps));
         sentence_add(&s, "%.200s", flight_gaps(flight, text));
-        verdict_set_reason(verdict, JP_REASON_BAD_DUMPS);
+        verdict_set_reason(verdict, &reasons[REASON_BAD]);
         return;
     }
     sentence_add(&s, "Flight Recorder dumps only: %s",
@@ -118,7 +134,7 @@ static void judge_alone(const struct jp_flight *flight,
     if (*flight_gaps(flight, text))
         sentence_add(&s, "%s", text);
     verdict->word = JP_VERDICT_UNJUDGED;
-    verdict_set_reason(verdict, JP_REASON_DUMPS_ONLY);
+    verdict_set_reason(verdict, &reasons[REASON_ALONE]);
 }
 
 /* A hang by dumps: what they do not show is said as well. */
@@ -251,6 +267,7 @@ const struct feature feature_flight = {
     .destroy = destroy,
     .judge_operations = flight_hang_judge,
     .judge = judge,
+    .reasons = reasons,
     .tables = tables_flight,
     .json = put_json,
     .lines = put_lines,

@@ -427,7 +427,7 @@ static void judge(const void *data, const struct verdict_input *in, bool alone,
         sentence_add(&s, "the traces hold no kernel of NCCL or RCCL");
     sentence_add(&s, "%s", ownwork_summary(&in->insight->ownwork, text));
     verdict->word = JP_VERDICT_UNJUDGED;
-    verdict_set_reason(verdict, JP_REASON_TRACES_ONLY);
+    verdict_set_reason(verdict, &reasons_table[JP_REASON_TRACES_ONLY]);
 }
 
 /* --- the feature ---------------------------------------------------------- */

@@ -467,13 +467,36 @@ static int add_all(const struct arguments *a, char **words, int n)
     return rc;
 }
 
+/* Limits over many steps, which no step's page shows. A row is name, value,
+ * unit, text, reason. */
+enum { LIMIT_CHANCE, LIMIT_VOTES, LIMIT_CHANGED, N_LIMITS };
+/* clang-format off */
+static const struct jp_limit limits[N_LIMITS] = {
+    [LIMIT_CHANCE] =
+        {"history_chance_max", 0.01, JP_LIMIT_IS_SHARE,
+         "A node is slow if its lateness has a chance of at most {}, "
+         "the number of nodes taken into account",
+         "a site that looks each day then drains a sound node once in three "
+         "months; the bad one is far below it after a few dozen jobs"},
+    [LIMIT_VOTES] =
+        {"history_votes_min", 3, JP_LIMIT_IS_NUMBER,
+         "... and it was the latest in at least {} jobs",
+         "in jobs of hundreds of nodes the chance alone would accept two"},
+    [LIMIT_CHANGED] =
+        {"history_changed_max", 0.01, JP_LIMIT_IS_SHARE,
+         "The bandwidth between two nodes changed if such a line has a "
+         "chance of at most {}, the number of pairs taken into account",
+         "there are as many pairs as nodes squared"},
+};
+/* clang-format on */
+
 static int run_command(int argc, char **argv)
 {
     struct arguments a = {
         .top = -1,
-        .want = {.chance = limits_get(JP_LIMIT_HISTORY_CHANCE),
-                 .votes = (uint64_t) limits_get(JP_LIMIT_HISTORY_VOTES),
-                 .changed = limits_get(JP_LIMIT_HISTORY_CHANGED)}};
+        .want = {.chance = limits[LIMIT_CHANCE].value,
+                 .votes = (uint64_t) limits[LIMIT_VOTES].value,
+                 .changed = limits[LIMIT_CHANGED].value}};
     struct jp_error err;
     int rc = parse(argc, argv, &a);
 

@@ -766,7 +766,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"imbalance_bytes_min", 1048576, JP_LIMIT_IS_BYTES,
          "... nor where a rank receives at most {} on average",
          "less takes no time that matters"},
-    /* --- intervals, warm-up, replays, Copper ------------------------------ */
+    /* --- intervals, warm-up, replays -------------------------------------- */
     [JP_LIMIT_INTERVAL] =
         {"interval_errors", 2.2, JP_LIMIT_IS_NUMBER,
          "A finding is reported if its share is more than {} of its "
@@ -799,17 +799,6 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "time if their runs take at least {} on average",
          "most of the cost is paid once, at the start and the end; its share "
          "of a shorter run says nothing about a longer one"},
-    [JP_LIMIT_COPPER_SLOW] =
-        {"copper_slow_min", 1.5, JP_LIMIT_IS_NUMBER,
-         "copper_slow_rank where a rank of Copper takes at least {} "
-         "times the median of its level in the tree, and is an outlier "
-         "by the modified z of Iglewicz and Hoaglin (3.5)",
-         "ranks of a level differ by a tenth or two anyway; a half is "
-         "noticeable for programs that wait for files"},
-    [JP_LIMIT_COPPER_COST] =
-        {"copper_cost_min", 100000, JP_LIMIT_IS_US,
-         "... and that cost at least {} over all its calls",
-         "a tenth of a second is not worth a line"},
     [JP_LIMIT_REPLAY_LACKING] =
         {"replay_lacking_max", 0.02, JP_LIMIT_IS_SHARE,
          "... and at most {} of its operations have missing ranks",

@@ -1,7 +1,8 @@
 /* limits.h - every limit that decides a verdict or a finding, with its reason.
  *
  * The page lists them under "how the verdict is decided". A limit is added as a
- * constant here and a row of limits.c or limits_rows.h.
+ * constant here and a row of limits.c or limits_rows.h. Those of features are
+ * rows in their folders (`limits` of struct feature).
  */
 #ifndef JP_INSIGHT_LIMITS_H
 #define JP_INSIGHT_LIMITS_H
@@ -154,18 +155,6 @@ enum jp_limit_id {
     JP_LIMIT_REPLAY_OFF,
     JP_LIMIT_REPLAY_LACKING,
     JP_LIMIT_OVERHEAD,
-    JP_LIMIT_GPU_EVENTS,
-    JP_LIMIT_GPU_SHORT_GAP,
-    JP_LIMIT_GPU_IDLE,
-    JP_LIMIT_GPU_SMALL_KERNEL,
-    JP_LIMIT_GPU_SMALL_SHARE,
-    JP_LIMIT_GPU_COPIES,
-    JP_LIMIT_GPU_COPY_EVENTS,
-    JP_LIMIT_GPU_ALLOCATION,
-    JP_LIMIT_GPU_ALLOCATIONS,
-    JP_LIMIT_GPU_IMBALANCE,
-    JP_LIMIT_COPPER_SLOW,
-    JP_LIMIT_COPPER_COST,
     JP_LIMIT_CAUSE_CHANCE,
     JP_LIMIT_CAUSE_CONTRAST,
     JP_LIMIT_CAUSE_SAMPLES,
@@ -212,11 +201,6 @@ enum jp_limit_id {
     JP_LIMIT_BOUND_IMBALANCE,
     JP_LIMIT_BOUND_LIMITED,
     JP_LIMIT_BOUND_UNUSED,
-    /* The following ones are about many steps, and on no step's page. */
-    JP_N_STEP_LIMITS,
-    JP_LIMIT_HISTORY_CHANCE = JP_N_STEP_LIMITS,
-    JP_LIMIT_HISTORY_VOTES,
-    JP_LIMIT_HISTORY_CHANGED,
     JP_N_LIMITS
 };
 

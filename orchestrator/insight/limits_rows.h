@@ -1,6 +1,5 @@
 /* limits_rows.h - rows of limits_table, for limits.c only: causes of findings,
- * length of an iteration, what limits the job, GPUs by exports of Nsight
- * Systems, and what jobprof history claims of many steps. */
+ * length of an iteration, and what limits the job. */
 /* clang-format off */
     /* --- single waits, and waits by turns (stalls_once.c, turns.c) */
     [JP_LIMIT_STALL_ONCE] =
@@ -328,70 +327,4 @@
          "under_used where processors and GPUs, as far as there are "
          "any, are both busy for at most {} of the time",
          "a smaller allocation would do"},
-    /* --- what a step's GPUs do (nsys/nsys_judge.c) */
-    [JP_LIMIT_GPU_EVENTS] =
-        {"gpu_events_min", 1000, JP_LIMIT_IS_NUMBER,
-         "gpu_idle and small_kernels where there are at least {} gaps, "
-         "or kernels, of that kind",
-         "a test of some kernels does not represent a run"},
-    [JP_LIMIT_GPU_SHORT_GAP] =
-        {"gpu_short_gap_max", 100, JP_LIMIT_IS_US,
-         "A gap between a GPU's activities is one of launching where "
-         "it is at most {} long",
-         "a launch takes 5 to 20 us of its thread; longer gaps are input, "
-         "other ranks, or Python"},
-    [JP_LIMIT_GPU_IDLE] =
-        {"gpu_idle_min", 0.2, JP_LIMIT_IS_SHARE,
-         "gpu_idle where these gaps take at least {} of the GPUs' time",
-         "CUDA graphs and fusion win about that back; less is not worth the "
-         "work"},
-    [JP_LIMIT_GPU_SMALL_KERNEL] =
-        {"gpu_small_kernel_max", 10, JP_LIMIT_IS_US,
-         "A kernel is small where it takes less than {}",
-         "to launch one takes about as long"},
-    [JP_LIMIT_GPU_SMALL_SHARE] =
-        {"gpu_small_kernels_min", 0.2, JP_LIMIT_IS_SHARE,
-         "small_kernels where these take at least {} of the kernels' "
-         "time",
-         "models of large matrices have some per cent of it"},
-    [JP_LIMIT_GPU_COPIES] =
-        {"gpu_copies_min", 0.05, JP_LIMIT_IS_SHARE,
-         "pageable_copies and sync_copies where they take at least {} "
-         "of the GPUs' time",
-         "input that is prefetched hides less than that"},
-    [JP_LIMIT_GPU_COPY_EVENTS] =
-        {"gpu_copies", 20, JP_LIMIT_IS_NUMBER,
-         "... and there are at least {} of them",
-         "a model is loaded once by some copies"},
-    [JP_LIMIT_GPU_ALLOCATION] =
-        {"gpu_allocation_min", 0.01, JP_LIMIT_IS_SHARE,
-         "late_allocations where calls for memory in the second half "
-         "of the kernels' time take at least {} of it",
-         "cudaMalloc and cudaFree wait for the GPU, so that their time is "
-         "lost, and a caching allocator has none by then"},
-    [JP_LIMIT_GPU_ALLOCATIONS] =
-        {"gpu_allocations", 20, JP_LIMIT_IS_NUMBER,
-         "... and there are at least {} of them",
-         "some buffers are made late for good reasons"},
-    [JP_LIMIT_GPU_IMBALANCE] =
-        {"gpu_imbalance_min", 1.3, JP_LIMIT_IS_NUMBER,
-         "gpu_imbalance where a rank's kernels, without NCCL's, take "
-         "at least {} times the mean of all ranks",
-         "a third more work is the pace of all"},
-    /* --- many steps (orchestrator/history) */
-    [JP_LIMIT_HISTORY_CHANCE] =
-        {"history_chance_max", 0.01, JP_LIMIT_IS_SHARE,
-         "A node is slow if its lateness has a chance of at most {}, "
-         "the number of nodes taken into account",
-         "a site that looks each day then drains a sound node once in three "
-         "months; the bad one is far below it after a few dozen jobs"},
-    [JP_LIMIT_HISTORY_VOTES] =
-        {"history_votes_min", 3, JP_LIMIT_IS_NUMBER,
-         "... and it was the latest in at least {} jobs",
-         "in jobs of hundreds of nodes the chance alone would accept two"},
-    [JP_LIMIT_HISTORY_CHANGED] =
-        {"history_changed_max", 0.01, JP_LIMIT_IS_SHARE,
-         "The bandwidth between two nodes changed if such a line has a "
-         "chance of at most {}, the number of pairs taken into account",
-         "there are as many pairs as nodes squared"},
     /* clang-format on */

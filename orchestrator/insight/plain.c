@@ -650,7 +650,8 @@ static void add_incomplete(struct text *t, const struct jp_verdict *verdict,
                            const struct jp_insight *insight)
 {
     /* of two runs no share is known */
-    if (verdict->why.n && verdict->why.of[0] == JP_REASON_SHARED)
+    if (verdict->why.n &&
+        verdict->why.of[0] == &reasons_table[JP_REASON_SHARED])
         add(t, "Ranks have records of two processes: probably more than one "
                "run is in this folder.");
     else if (verdict->coverage >= 0 &&
@@ -668,7 +669,8 @@ static void add_incomplete(struct text *t, const struct jp_verdict *verdict,
 static void add_nodata(struct text *t, const struct jp_verdict *verdict,
                        const struct jp_insight *insight)
 {
-    enum jp_reason why = verdict->why.n ? verdict->why.of[0] : JP_REASONS;
+    enum jp_reason why =
+        reasons_number(verdict->why.n ? verdict->why.of[0] : NULL);
     const struct jp_crash *crash =
         insight && insight->crash.cause ? &insight->crash : NULL;
     const char *text = verdict->text;
@@ -856,12 +858,12 @@ struct jp_plain_command plain_command(const struct jp_verdict *verdict,
                    : show;
     case JP_VERDICT_NODATA:
         return verdict->why.n
-                   ? reasons_table[verdict->why.of[0]].command
+                   ? verdict->why.of[0]->command
                    : (struct jp_plain_command){"jobprof doctor", false, false};
     case JP_VERDICT_INCOMPLETE:
     case JP_VERDICT_UNJUDGED:
-        if (verdict->why.n && reasons_table[verdict->why.of[0]].command.text)
-            return reasons_table[verdict->why.of[0]].command;
+        if (verdict->why.n && verdict->why.of[0]->command.text)
+            return verdict->why.of[0]->command;
         return has->records ? (struct jp_plain_command){"jobprof plan --from",
                                                         false, true}
                             : show;

@@ -5,14 +5,14 @@
 
 #include "orchestrator/insight/hypothesis.h"
 
-#define NODATA(name) .key = name, .word = JP_VERDICT_NODATA
-#define INCOMPLETE(name) .key = name, .word = JP_VERDICT_INCOMPLETE
 /* where a longer run, or more room, would show no more */
 #define SHOW                                                                   \
     {                                                                          \
         "jobprof show", false, true                                            \
     }
-#define UNJUDGED(name) .key = name, .word = JP_VERDICT_UNJUDGED
+#define NODATA(name) JP_REASON_OF(name, NODATA)
+#define INCOMPLETE(name) JP_REASON_OF(name, INCOMPLETE)
+#define UNJUDGED(name) JP_REASON_OF(name, UNJUDGED)
 
 #define DOCTOR                                                                 \
     {                                                                          \
@@ -137,14 +137,6 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
               "Or dumps of PyTorch's Flight Recorder (nccl_trace_rank_0), "
               "Kineto traces (.json), exports of nsys (.sqlite)?"},
          .command = {"jobprof aggregate --help", false, false}},
-    [JP_REASON_BAD_DUMPS] =
-        {NODATA("bad_dumps"),
-         .situation = "there are dumps of PyTorch's Flight Recorder, and none "
-                      "can be used",
-         .checks = {"Are the dumps whole? Their processes may have been killed "
-                    "while they wrote.",
-                    "Do their names end in the rank, as PyTorch writes them?"},
-         .command = {"jobprof aggregate --help", false, false}},
     [JP_REASON_DENIED] =
         {NODATA("denied"),
          .situation = "files or folders could not be read, and no other file "
@@ -227,10 +219,6 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
          .checks = {"Why did the nodes leave no samples? log.txt of the step "
                     "names what failed."},
          .command = DOCTOR},
-    [JP_REASON_NO_COPPER] = {NODATA("no_copper"),
-                             .situation = "no rank of Copper can be counted",
-                             .command = DOCTOR},
-
     [JP_REASON_SHARED] =
         {INCOMPLETE("shared"), .command = SHOW,
          .situation = "ranks have records of two processes",
@@ -350,15 +338,6 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
          .checks =
              {"Were processes killed, or was the disk full? Then the last "
               "records are missing."}},
-    [JP_REASON_COPPER_PART] = {INCOMPLETE("copper_part"),
-                               .situation = "figures of Copper are missing",
-                               .checks = {"Did every rank leave its profile of "
-                                          "Copper?"}},
-    [JP_REASON_COPPER_LATER] =
-        {INCOMPLETE("copper_later"), .command = {"jobprof report", false, true},
-         .situation = "profiles of Copper could not be analysed",
-         .checks = {"Run jobprof report again: Copper's profiles were not "
-                    "analysed."}},
     [JP_REASON_UNKNOWN_CUT] =
         {INCOMPLETE("unknown_cut"),
          .situation = "records are missing of a step that did not end well, or "
@@ -436,31 +415,37 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
                          .situation = "only an effect above 3 % of the run "
                                       "would have been seen, or more than 3 % "
                                       "of the operations were left out"},
-    [JP_REASON_UTIL_ONLY] = {UNJUDGED("util_only"),
-                             .situation = "only utilisation or clocks were "
-                                          "profiled"},
-    [JP_REASON_DUMPS_ONLY] =
-        {UNJUDGED("dumps_only"),
-         .situation = "only dumps of PyTorch's Flight Recorder were read, and "
-                      "they show no hang"},
-    [JP_REASON_NSYS_ONLY] = {UNJUDGED("nsys_only"),
-                             .situation = "only timelines of nsys were made"},
+    [JP_REASON_FIGURES_ONLY] = {UNJUDGED("figures_only"),
+                                .situation = "only utilisation or clocks were "
+                                             "profiled"},
     [JP_REASON_TRACES_ONLY] = {UNJUDGED("traces_only"),
                                .situation = "there are only traces of "
                                             "kernels, and their collectives "
                                             "cannot be joined"},
-    [JP_REASON_COPPER_FEW] = {UNJUDGED("copper_few"),
-                              .situation = "too few ranks of a level of "
-                                           "Copper's tree"},
 };
+
+void reasons_add_row(struct jp_reasons *reasons,
+                     const struct jp_reason_row *row)
+{
+    for (unsigned i = 0; reasons && i < reasons->n; i++)
+        if (reasons->of[i] == row)
+            return;
+    if (reasons && reasons->n < JP_PLAIN_CHECKS)
+        reasons->of[reasons->n++] = row;
+}
 
 void reasons_add(struct jp_reasons *reasons, enum jp_reason reason)
 {
-    for (unsigned i = 0; reasons && i < reasons->n; i++)
-        if (reasons->of[i] == reason)
-            return;
-    if (reasons && reason < JP_REASONS && reasons->n < JP_PLAIN_CHECKS)
-        reasons->of[reasons->n++] = reason;
+    if (reason < JP_REASONS)
+        reasons_add_row(reasons, &reasons_table[reason]);
+}
+
+enum jp_reason reasons_number(const struct jp_reason_row *row)
+{
+    for (int i = 0; i < JP_REASONS; i++)
+        if (row == &reasons_table[i])
+            return (enum jp_reason) i;
+    return JP_REASONS;
 }
 
 void reasons_checks(const struct jp_reasons *reasons,
@@ -469,7 +454,7 @@ void reasons_checks(const struct jp_reasons *reasons,
     unsigned n = 0;
 
     for (unsigned i = 0; i < reasons->n; i++) {
-        const char *const *of = reasons_table[reasons->of[i]].checks;
+        const char *const *of = reasons->of[i]->checks;
 
         for (unsigned k = 0; k < JP_PLAIN_CHECKS && of[k]; k++)
             if (n < JP_PLAIN_CHECKS)

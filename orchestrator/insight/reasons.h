@@ -1,5 +1,6 @@
 /* reasons.h - why a verdict is NODATA, INCOMPLETE or UNJUDGED: one table of all
- * reasons, with the situation that each stands for and what to look at.
+ * reasons, with the situation that each stands for and what to look at. Those
+ * of features are rows in their folders (`reasons` of struct feature).
  *
  * A verdict has the reasons that the data shows, the most certain one first
  * (verdict.c, expected.c). Only where there is none, it has the row of the
@@ -33,7 +34,6 @@ enum jp_reason {
     JP_REASON_CONTAINER,
     JP_REASON_NO_OUTPUT,
     JP_REASON_NO_INPUT,
-    JP_REASON_BAD_DUMPS,
     JP_REASON_DENIED,
     JP_REASON_NO_LOGS,
     JP_REASON_UNREADABLE,
@@ -46,7 +46,6 @@ enum jp_reason {
     JP_REASON_IDLE,
     JP_REASON_EMPTY,
     JP_REASON_NO_SAMPLES,
-    JP_REASON_NO_COPPER,
     /* INCOMPLETE */
     JP_REASON_SHARED,
     JP_REASON_TWINS,
@@ -69,8 +68,6 @@ enum jp_reason {
     JP_REASON_BAD_LINES,
     JP_REASON_MEMORY,
     JP_REASON_CUT,
-    JP_REASON_COPPER_PART,
-    JP_REASON_COPPER_LATER,
     JP_REASON_UNKNOWN_CUT,
     JP_REASON_UNKNOWN_LOSS,
     /* UNJUDGED */
@@ -88,11 +85,8 @@ enum jp_reason {
     JP_REASON_MESSAGES,
     JP_REASON_FEW,
     JP_REASON_ROUGH,
-    JP_REASON_UTIL_ONLY,
-    JP_REASON_DUMPS_ONLY,
-    JP_REASON_NSYS_ONLY,
+    JP_REASON_FIGURES_ONLY,
     JP_REASON_TRACES_ONLY,
-    JP_REASON_COPPER_FEW,
     JP_REASONS
 };
 
@@ -120,15 +114,24 @@ struct jp_reason_row {
 };
 extern const struct jp_reason_row reasons_table[JP_REASONS];
 
-/* The reasons of a verdict. Zero: none. */
+/* The first members of a row: its key, and the word without JP_VERDICT_. */
+#define JP_REASON_OF(name, verdict) .key = (name), .word = JP_VERDICT_##verdict
+
+/* The reasons of a verdict: rows of reasons_table, or of a feature's. Zero:
+ * none. */
 struct jp_reasons {
-    enum jp_reason of[JP_PLAIN_CHECKS];
+    const struct jp_reason_row *of[JP_PLAIN_CHECKS];
     unsigned n;
 };
 
 /* Appends a reason, unless it is there already or there is no room. reasons may
  * be NULL. */
 void reasons_add(struct jp_reasons *reasons, enum jp_reason reason);
+void reasons_add_row(struct jp_reasons *reasons,
+                     const struct jp_reason_row *row);
+/* The number of a row of reasons_table; JP_REASONS: it is a feature's, or
+ * NULL. */
+enum jp_reason reasons_number(const struct jp_reason_row *row);
 
 /* Fills checks with those of the reasons. NULL ends a list of fewer than
  * JP_PLAIN_CHECKS. */

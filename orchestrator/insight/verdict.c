@@ -897,8 +897,7 @@ void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
         (verdict->word != JP_VERDICT_NODATA || has_files(&e)))
         verdict->word = JP_VERDICT_FAILED;
     /* the reasons are those of the word */
-    if (verdict->why.n &&
-        reasons_table[verdict->why.of[0]].word != verdict->word)
+    if (verdict->why.n && verdict->why.of[0]->word != verdict->word)
         verdict->why.n = 0;
     reasons_checks(&verdict->why, verdict->checks);
     say_unseen(&e, &s);

@@ -93,6 +93,7 @@ void topo_verdict_add(const struct jp_step_labels *labels,
                       struct jp_verdict *verdict);
 
 /* Replaces the reasons of a verdict by one, if the word is that reason's. */
-void verdict_set_reason(struct jp_verdict *verdict, enum jp_reason reason);
+void verdict_set_reason(struct jp_verdict *verdict,
+                        const struct jp_reason_row *reason);
 
 #endif

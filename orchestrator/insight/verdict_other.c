@@ -16,11 +16,12 @@
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
 
-void verdict_set_reason(struct jp_verdict *verdict, enum jp_reason reason)
+void verdict_set_reason(struct jp_verdict *verdict,
+                        const struct jp_reason_row *reason)
 {
     verdict->why = (struct jp_reasons){.n = 0};
-    if (reasons_table[reason].word == verdict->word)
-        reasons_add(&verdict->why, reason);
+    if (reason->word == verdict->word)
+        reasons_add_row(&verdict->why, reason);
     reasons_checks(&verdict->why, verdict->checks);
 }
 
@@ -36,7 +37,7 @@ static void say_found(const char *found, const struct jp_result *r,
     struct jp_sentence s;
 
     if (verdict->word != JP_VERDICT_NODATA || !verdict->why.n ||
-        verdict->why.of[0] != JP_REASON_NO_INPUT)
+        verdict->why.of[0] != &reasons_table[JP_REASON_NO_INPUT])
         return;
     sentence_init(&s, verdict->text, sizeof(verdict->text));
     if (!*found && note)
@@ -112,9 +113,10 @@ static void judge_figures_alone(const struct verdict_input *in,
         sentence_add(&s, "no node left %s%s%s", asked.text,
                      *trouble ? ": " : "", trouble);
     }
-    verdict_set_reason(verdict, verdict->word == JP_VERDICT_NODATA
-                                    ? JP_REASON_NO_SAMPLES
-                                    : JP_REASON_UTIL_ONLY);
+    verdict_set_reason(verdict,
+                       &reasons_table[verdict->word == JP_VERDICT_NODATA
+                                          ? JP_REASON_NO_SAMPLES
+                                          : JP_REASON_FIGURES_ONLY]);
     if (crash && crash_is_fault(crash)) {
         verdict->word = JP_VERDICT_FAILED;
         verdict->why.n = 0;

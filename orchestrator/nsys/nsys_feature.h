@@ -5,6 +5,8 @@
 
 #include "orchestrator/feature/feature.h"
 #include "orchestrator/insight/verdict.h"
+#include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/reasons.h"
 #include "orchestrator/nsys/nsys.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/sections.h"
@@ -19,6 +21,10 @@ static inline const struct jp_nsys *nsys_of(const struct jp_report *report)
 }
 
 /* --- nsys_judge.c --------------------------------------------------------- */
+
+/* Rows with a last one without a name, or key. */
+extern const struct jp_limit nsys_limits[];
+extern const struct jp_reason_row nsys_reasons[];
 
 /* The limits that decide what is short and small, which the reader needs
  * because it counts while it reads. */

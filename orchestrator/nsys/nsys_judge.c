@@ -16,14 +16,88 @@
 
 #define US_NS 1000
 
+/* A row is name, value, unit, text, reason. */
+enum limit {
+    LIMIT_EVENTS,
+    LIMIT_SHORT_GAP,
+    LIMIT_IDLE,
+    LIMIT_SMALL_KERNEL,
+    LIMIT_SMALL_SHARE,
+    LIMIT_COPIES,
+    LIMIT_COPY_EVENTS,
+    LIMIT_ALLOCATION,
+    LIMIT_ALLOCATIONS,
+    LIMIT_IMBALANCE,
+    N_LIMITS
+};
+/* clang-format off */
+const struct jp_limit nsys_limits[N_LIMITS + 1] = {
+    [LIMIT_EVENTS] =
+        {"gpu_events_min", 1000, JP_LIMIT_IS_NUMBER,
+         "gpu_idle and small_kernels where there are at least {} gaps, "
+         "or kernels, of that kind",
+         "a test of some kernels does not represent a run"},
+    [LIMIT_SHORT_GAP] =
+        {"gpu_short_gap_max", 100, JP_LIMIT_IS_US,
+         "A gap between a GPU's activities is one of launching where "
+         "it is at most {} long",
+         "a launch takes 5 to 20 us of its thread; longer gaps are input, "
+         "other ranks, or Python"},
+    [LIMIT_IDLE] =
+        {"gpu_idle_min", 0.2, JP_LIMIT_IS_SHARE,
+         "gpu_idle where these gaps take at least {} of the GPUs' time",
+         "CUDA graphs and fusion win about that back; less is not worth the "
+         "work"},
+    [LIMIT_SMALL_KERNEL] =
+        {"gpu_small_kernel_max", 10, JP_LIMIT_IS_US,
+         "A kernel is small where it takes less than {}",
+         "to launch one takes about as long"},
+    [LIMIT_SMALL_SHARE] =
+        {"gpu_small_kernels_min", 0.2, JP_LIMIT_IS_SHARE,
+         "small_kernels where these take at least {} of the kernels' "
+         "time",
+         "models of large matrices have some per cent of it"},
+    [LIMIT_COPIES] =
+        {"gpu_copies_min", 0.05, JP_LIMIT_IS_SHARE,
+         "pageable_copies and sync_copies where they take at least {} "
+         "of the GPUs' time",
+         "input that is prefetched hides less than that"},
+    [LIMIT_COPY_EVENTS] =
+        {"gpu_copies", 20, JP_LIMIT_IS_NUMBER,
+         "... and there are at least {} of them",
+         "a model is loaded once by some copies"},
+    [LIMIT_ALLOCATION] =
+        {"gpu_allocation_min", 0.01, JP_LIMIT_IS_SHARE,
+         "late_allocations where calls for memory in the second half "
+         "of the kernels' time take at least {} of it",
+         "cudaMalloc and cudaFree wait for the GPU, so that their time is "
+         "lost, and a caching allocator has none by then"},
+    [LIMIT_ALLOCATIONS] =
+        {"gpu_allocations", 20, JP_LIMIT_IS_NUMBER,
+         "... and there are at least {} of them",
+         "some buffers are made late for good reasons"},
+    [LIMIT_IMBALANCE] =
+        {"gpu_imbalance_min", 1.3, JP_LIMIT_IS_NUMBER,
+         "gpu_imbalance where a rank's kernels, without NCCL's, take "
+         "at least {} times the mean of all ranks",
+         "a third more work is the pace of all"},
+};
+/* clang-format on */
+
+const struct jp_reason_row nsys_reasons[] = {
+    {JP_REASON_OF("nsys_only", UNJUDGED),
+     .situation = "only timelines of nsys were made"},
+    {.key = NULL},
+};
+
 /* The reader of exports counts while it reads, so it needs the limits
  * beforehand. */
 struct jp_nsys_options nsys_options(void)
 {
     return (struct jp_nsys_options){
-        .short_gap_ns = (uint64_t) (limits_get(JP_LIMIT_GPU_SHORT_GAP) * US_NS),
+        .short_gap_ns = (uint64_t) (nsys_limits[LIMIT_SHORT_GAP].value * US_NS),
         .small_kernel_ns =
-            (uint64_t) (limits_get(JP_LIMIT_GPU_SMALL_KERNEL) * US_NS)};
+            (uint64_t) (nsys_limits[LIMIT_SMALL_KERNEL].value * US_NS)};
 }
 
 /* One figure of a rank, or the sum over ranks: part and whole in ns, and a
@@ -80,43 +154,40 @@ struct shares {
 static const struct question {
     enum jp_finding_kind kind;
     struct part (*of)(const struct nsys_profile *p);
-    enum jp_limit_id least; /* least share of all */
-    enum jp_limit_id n;     /* least number of events */
-    const char *text;       /* format: %s number, %s limit if shown, %s share */
-    enum jp_limit_id shown; /* limit to show, us; JP_N_LIMITS: none */
+    enum limit least; /* least share of all */
+    enum limit n;     /* least number of events */
+    const char *text; /* format: %s number, %s limit if shown, %s share */
+    enum limit shown; /* limit to show, us; N_LIMITS: none */
     const char *next;
 } questions[] = {
-    {JP_FINDING_GPU_IDLE, idle_of, JP_LIMIT_GPU_IDLE, JP_LIMIT_GPU_EVENTS,
+    {JP_FINDING_GPU_IDLE, idle_of, LIMIT_IDLE, LIMIT_EVENTS,
      "%s gaps of less than %s between the work of GPUs add up to %s of their "
      "time: launches are too slow",
-     JP_LIMIT_GPU_SHORT_GAP,
+     LIMIT_SHORT_GAP,
      "capture the step in a CUDA graph, fuse kernels (torch.compile), or "
      "enlarge the batch; check the CPU core of the launching thread"},
-    {JP_FINDING_SMALL_KERNELS, small_of, JP_LIMIT_GPU_SMALL_SHARE,
-     JP_LIMIT_GPU_EVENTS,
+    {JP_FINDING_SMALL_KERNELS, small_of, LIMIT_SMALL_SHARE, LIMIT_EVENTS,
      "%s kernels of less than %s take %s of the kernels' time: a launch costs "
      "as much as such a kernel",
-     JP_LIMIT_GPU_SMALL_KERNEL,
+     LIMIT_SMALL_KERNEL,
      "fuse kernels, batch them, or use multi-tensor optimisers (foreach, "
      "fused)"},
-    {JP_FINDING_PAGEABLE_COPIES, pageable_of, JP_LIMIT_GPU_COPIES,
-     JP_LIMIT_GPU_COPY_EVENTS,
+    {JP_FINDING_PAGEABLE_COPIES, pageable_of, LIMIT_COPIES, LIMIT_COPY_EVENTS,
      "%s copies between GPU and pageable memory take %s of the GPUs' time; "
      "they use a buffer of the driver and block the caller",
-     JP_N_LIMITS,
+     N_LIMITS,
      "use pinned memory (pin_memory=True, cudaHostAlloc) and asynchronous "
      "copies"},
-    {JP_FINDING_SYNC_COPIES, sync_of, JP_LIMIT_GPU_COPIES,
-     JP_LIMIT_GPU_COPY_EVENTS,
+    {JP_FINDING_SYNC_COPIES, sync_of, LIMIT_COPIES, LIMIT_COPY_EVENTS,
      "%s synchronous copies hold their threads for %s of the GPUs' time",
-     JP_N_LIMITS,
+     N_LIMITS,
      "use cudaMemcpyAsync from pinned memory; avoid .item(), .cpu() and "
      "printing of tensors in the loop"},
-    {JP_FINDING_LATE_ALLOCATIONS, allocation_of, JP_LIMIT_GPU_ALLOCATION,
-     JP_LIMIT_GPU_ALLOCATIONS,
+    {JP_FINDING_LATE_ALLOCATIONS, allocation_of, LIMIT_ALLOCATION,
+     LIMIT_ALLOCATIONS,
      "%s allocations and releases of memory in the second half of the run "
      "take %s of its time",
-     JP_N_LIMITS,
+     N_LIMITS,
      "keep buffers; use a caching allocator or cudaMallocAsync; look for "
      "sizes that change with each step"},
 };
@@ -189,16 +260,17 @@ static int ask(const struct jp_nsys *nsys, const struct question *q,
 
     /* Both limits: a share of few events is no habit, and many events of no
      * share cost nothing. */
-    if (s.all.n < limits_get(q->n) || share < limits_get(q->least))
+    if (s.all.n < nsys_limits[q->n].value ||
+        share < nsys_limits[q->least].value)
         return 0;
     f = findings_add(findings, q->kind);
     if (!f)
         return -1;
     f->share = share;
     f->evidence = (uint64_t) s.all.n;
-    if (q->shown < JP_N_LIMITS)
+    if (q->shown < N_LIMITS)
         add_text(f, q->text, FIG_COUNT((uint64_t) s.all.n),
-                 FIG_US(limits_get(q->shown)), FIG_SHARE(share));
+                 FIG_US(nsys_limits[q->shown].value), FIG_SHARE(share));
     else
         add_text(f, q->text, FIG_COUNT((uint64_t) s.all.n), FIG_SHARE(share));
     set_worst(f, nsys, s.worst, FIG_SHARE(s.most));
@@ -234,7 +306,7 @@ static int ask_balance(const struct jp_nsys *nsys, struct jp_findings *findings)
     }
     mean = n ? sum / (double) n : 0;
     if (n < 2 || !(mean > 0) ||
-        own_ns(&most->p) < limits_get(JP_LIMIT_GPU_IMBALANCE) * mean)
+        own_ns(&most->p) < nsys_limits[LIMIT_IMBALANCE].value * mean)
         return 0;
     f = findings_add(findings, JP_FINDING_GPU_IMBALANCE);
     if (!f)
@@ -270,11 +342,11 @@ static void ask_all(const struct jp_nsys *nsys, struct jp_insight *x)
     n = x->findings.n - before;
     if (n)
         hypothesis_set(&x->hypotheses, JP_HYPOTHESIS_GPU_TIME,
-                       JP_HYPOTHESIS_FOUND, limits_get(JP_LIMIT_GPU_COPIES),
+                       JP_HYPOTHESIS_FOUND, nsys_limits[LIMIT_COPIES].value,
                        "%s finding%s", FIG_COUNT(n), plural(n));
     else
         hypothesis_set(&x->hypotheses, JP_HYPOTHESIS_GPU_TIME,
-                       JP_HYPOTHESIS_NOT_FOUND, limits_get(JP_LIMIT_GPU_COPIES),
+                       JP_HYPOTHESIS_NOT_FOUND, nsys_limits[LIMIT_COPIES].value,
                        NULL);
     findings_sort(&x->findings);
 }
@@ -324,5 +396,5 @@ void nsys_judge_alone(const void *data, const struct verdict_input *in,
     sentence_add(&s, "timelines of nsys only: %s", nsys_text(nsys, text));
     verdict->word = crash && crash_is_fault(crash) ? JP_VERDICT_FAILED
                                                    : JP_VERDICT_UNJUDGED;
-    verdict_set_reason(verdict, JP_REASON_NSYS_ONLY);
+    verdict_set_reason(verdict, &nsys_reasons[0]);
 }

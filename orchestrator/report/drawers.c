@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "common/figure.h"
-#include "orchestrator/cause/cause_feature.h"
 #include "orchestrator/identity/processes.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/plain.h"
@@ -26,16 +25,6 @@ bool drawer_findings(const struct jp_report *report, char *buf)
     size_t n = report->insight ? report->insight->findings.n : 0;
 
     return n ? TELL("%s", FIG_COUNT(n)) : false;
-}
-
-/* "3 things coincide" */
-bool drawer_causes(const struct jp_report *report, char *buf)
-{
-    size_t n = causes_of(report) ? causes_of(report)->n : 0;
-
-    return n ? TELL("%s thing%s coincide%s", FIG_COUNT(n), plural(n),
-                    n == 1 ? "s" : "")
-             : false;
 }
 
 /* "4 ranks over 4.9 s" */

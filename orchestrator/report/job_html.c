@@ -136,7 +136,7 @@ int job_html_facts(const struct jp_report *report, FILE *out)
                       "a folder of logs, without a job's settings");
     }
     if (report->agents &&
-        *util_agents_loaded(report->agents, loaded, sizeof(loaded)))
+        *agents_loaded(report->agents, loaded, sizeof(loaded)))
         html_out_fact(out, "Loaded by tasks", loaded);
     if (*unwatched_text(report, unwatched, sizeof(unwatched)))
         html_out_fact(out, "Not watched for hangs", unwatched);

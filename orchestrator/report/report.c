@@ -83,7 +83,7 @@ static void put_frameworks(FILE *out, const struct jp_agents *agents)
 {
     char text[JP_AGENTS_TEXT];
 
-    if (agents && *util_agents_loaded(agents, text, sizeof(text)))
+    if (agents && *agents_loaded(agents, text, sizeof(text)))
         text_out_line(out, "  loaded     %s", text);
 }
 
@@ -269,8 +269,7 @@ static void put_agents(FILE *out, const struct jp_report *report)
 {
     char text[JP_AGENTS_TEXT], unwatched[UNWATCHED_TEXT];
 
-    if (report->agents &&
-        *util_agents_text(report->agents, text, sizeof(text))) {
+    if (report->agents && *agents_text(report->agents, text, sizeof(text))) {
         fprintf(out, "  %-26s ", "Sampling");
         text_out_wrap(out, 29, 29, text);
     }

@@ -16,12 +16,12 @@
 #include "common/jobconf.h"
 #include "common/quote.h"
 #include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/collect/agents.h"
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/feature/feature.h"
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/topo/steplabels.h"
-#include "orchestrator/util/util.h"
 
 /* Work that a report leaves to its user, and the command that does it. */
 struct report_undone {
@@ -37,10 +37,10 @@ struct report_undone {
 struct jp_report {
     /* NULL: the input is plain folders of logs */
     const struct jp_jobconf *conf;
-    const struct jp_nodes *nodes;       /* NULL: as for conf */
-    const struct jp_result *result;     /* NULL: no records to join */
-    const struct feature_set *features; /* may be NULL */
-    const struct jp_agents *agents;     /* NULL: no agents ran */
+    const struct jp_nodes *nodes;        /* NULL: as for conf */
+    const struct jp_result *result;      /* NULL: no records to join */
+    const struct feature_set *features;  /* may be NULL */
+    const struct jp_agents *agents;      /* NULL: no agents ran */
     const struct jp_step_labels *labels; /* NULL: the nodes left no records */
     /* processes of result; NULL without result */
     const struct jp_processes *processes;

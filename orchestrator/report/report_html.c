@@ -386,13 +386,18 @@ static void put_limit(const struct jp_limit *limit, FILE *out)
 }
 
 /* Writes how the verdict is decided and which program wrote the page. The list
- * is the table of limits itself, so it cannot differ from what is applied. */
+ * are the tables of limits themselves, so it cannot differ from what is
+ * applied. */
 static void html_footer_put(const struct jp_report *report, FILE *out)
 {
     fputs("<footer><details><summary>How the verdict is decided</summary><ul>",
           out);
-    for (size_t i = 0; i < JP_N_STEP_LIMITS; i++)
+    for (size_t i = 0; i < JP_N_LIMITS; i++)
         put_limit(&limits_table[i], out);
+    for (size_t i = 0; feature_registry[i]; i++)
+        for (const struct jp_limit *limit = feature_registry[i]->limits;
+             limit && limit->name; limit++)
+            put_limit(limit, out);
     fputs("</ul></details>\n<p>Written by jobprof " JP_VERSION " (", out);
     html_out_text(out, report->reporter);
     fprintf(out, ") in %s.</p>\n", FIG_US((double) report->duration_us));
@@ -445,15 +450,10 @@ static int html_files_put(const struct jp_report *report, FILE *out)
 
 static const struct jp_html_section html_sections[] = {
     {"findings", "Findings",
-     "Worst first. Findings on the nodes' topologies and on Copper have their "
-     "own sections.",
+     "Worst first. Findings on the nodes' topologies and on data of other "
+     "kinds have their own sections.",
      JP_HTML_WIDE, .open = has_more_findings, .table = &table_findings,
      .figure = drawer_findings},
-    {"causes", "Why",
-     "Samples during a finding that differ from the peers or from earlier "
-     "samples, strongest first. They coincide with the finding, which does "
-     "not prove that they are its cause.",
-     JP_HTML_WIDE, .table = &table_causes, .figure = drawer_causes},
     {"timeline", "Timeline", NULL, JP_HTML_CHARTS, .put = timeline_html,
      .open = timeline_html_proves, .figure = drawer_timeline},
     {"hypotheses", "What was looked for",

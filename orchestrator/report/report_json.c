@@ -62,12 +62,12 @@ static void put_frameworks(struct jp_json_stream *s, const struct jp_agents *a)
 {
     json_stream_array(s, "frameworks");
     for (uint32_t i = 0; a && i < a->loaded.n; i++) {
-        const struct util_library *one = &a->loaded.list[i];
+        const char *version = a->loaded.list[i].version;
 
         json_stream_object(s, NULL);
-        json_stream_text(s, "name", one->name);
+        json_stream_text(s, "name", a->loaded.list[i].name);
         /* null: the library was loaded, but its version is unknown */
-        json_stream_text(s, "version", *one->version ? one->version : NULL);
+        json_stream_text(s, "version", *version ? version : NULL);
         json_stream_count(s, "nodes", a->on[i]);
         json_stream_end_object(s);
     }

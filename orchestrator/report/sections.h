@@ -65,11 +65,11 @@ void html_put_chart(FILE *out, const char *name);
 /* drawers.c */
 enum { DRAWER_FIGURE = 120 };
 typedef bool drawer_figure(const struct jp_report *report, char *buf);
-drawer_figure drawer_findings, drawer_causes, drawer_timeline,
-    drawer_hypotheses, drawer_topology, drawer_comms, drawer_waits,
-    drawer_nodes, drawer_busy, drawer_operations, drawer_network, drawer_p2p,
-    drawer_quality, drawer_settings, drawer_env, drawer_run, drawer_attempts,
-    drawer_spread, drawer_hosts, drawer_job;
+drawer_figure drawer_findings, drawer_timeline, drawer_hypotheses,
+    drawer_topology, drawer_comms, drawer_waits, drawer_nodes, drawer_busy,
+    drawer_operations, drawer_network, drawer_p2p, drawer_quality,
+    drawer_settings, drawer_env, drawer_run, drawer_attempts, drawer_spread,
+    drawer_hosts, drawer_job;
 
 /* The figure of the first screen on the network, "98 %", and what it is of. */
 enum { DRAWER_VALUE = 64, DRAWER_NOTE = 200 };

@@ -3,24 +3,14 @@
 #define JP_REPORT_TABLES_H
 
 #include "orchestrator/report/table.h"
-#include "plugins/util/util_rows.h"
-
-/* Sets the value of a JP_COL_FIGURE: a figure of utilisation with its unit.
- * NaN: unknown. */
-static inline void value_measure(struct jp_value *v, enum util_unit unit,
-                                 double value)
-{
-    value_name(v, value == value ? util_figure(unit, value, v->buf) : NULL);
-    v->real = value;
-}
 
 extern const struct jp_table table_cells, table_comms, table_ranks, table_ops,
     table_pairs, table_node_pairs, table_windows, table_busy, table_network,
     table_findings, table_hypotheses, table_busy_windows, table_quality,
     table_algorithms;
 
-/* Causes that coincide with findings, and attempts (tables_findings.c). */
-extern const struct jp_table table_causes, table_attempts;
+/* Attempts (tables_findings.c). */
+extern const struct jp_table table_attempts;
 
 /* All tables; ends with NULL. Each has a file in csv/ if a column is in CSV.
  * The docs are also made from them. */

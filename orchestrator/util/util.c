@@ -1,13 +1,11 @@
-/* util.c - make rows from samples, and add up the node agents' records.
+/* util.c - make rows from samples.
  *
  * util_load reads the files of all nodes. Each column of each member (a node,
  * task, GPU or port) becomes a series while its file is read; close_member
  * turns it into a row and adds it to the total of its scope; add_totals makes
- * the rows for all members. The node agents' records, at the end, are
- * independent of that. */
+ * the rows for all members. */
 #include "orchestrator/util/util.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +15,6 @@
 
 #include "common/figure.h"
 #include "common/fileio.h"
-#include "common/jsonload.h"
 #include "common/num.h"
 #include "common/quote.h"
 #include "common/sorted.h"
@@ -530,204 +527,5 @@ char *util_text(const struct jp_util *util, char *buf, size_t size)
     /* less than 1 MB/s is not worth a mention */
     if (!isnan(read) && read >= 1e6)
         say(buf, size, "read %.3g MB/s", read / 1e6);
-    return buf;
-}
-
-/* --- the node agents' records --------------------------------------------- */
-
-/* A count; 0 if it is missing. */
-static uint64_t count_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    json_int_t n = json_is_integer(value) ? json_integer_value(value) : 0;
-
-    return n > 0 ? (uint64_t) n : 0;
-}
-
-/* A text; "" if it is missing. */
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
-}
-
-/* The node's agent.json, or NULL. The caller releases it. */
-static json_t *load(const char *step_dir, const char *node)
-{
-    char *path = text_format("%s/nodes/%s/agent.json", step_dir, node);
-    char *text = NULL;
-    json_t *root = NULL;
-    size_t len = 0;
-
-    if (path && fileio_read(path, false, jsonload_limits[JSONLOAD_NODE].bytes,
-                            &text, &len, NULL) == 0)
-        root = jsonload(JSONLOAD_NODE, path, text, len, 0, NULL);
-    free(text);
-    free(path);
-    return root;
-}
-
-/* Counts a framework of one node. The number of nodes is kept beside each
- * entry. */
-static void add_loaded(struct jp_agents *a, const char *name,
-                       const char *version)
-{
-    uint32_t n = a->loaded.n;
-
-    /* replaces an entry without a version */
-    util_loaded_add(&a->loaded, name, version);
-    for (uint32_t i = 0; i < a->loaded.n; i++)
-        if (strcmp(a->loaded.list[i].name, name) == 0 &&
-            (strcmp(a->loaded.list[i].version, version) == 0 || !*version)) {
-            a->on[i] = i < n ? a->on[i] + 1 : 1;
-            return;
-        }
-}
-
-/* Takes what the module `live` did not watch. */
-static void take_unwatched(struct jp_agents *a, const char *node,
-                           const json_t *module)
-{
-    const json_t *pids = json_object_get(module, "left_pids");
-    bool ended = json_is_false(json_object_get(module, "running"));
-    struct jp_unwatched u = {.left = count_of(module, "left_out"),
-                             .left_comms = count_of(module, "left_comms")};
-    const char *why = text_of(module, "why");
-
-    if (!(ended && *why) && !u.left && !u.left_comms)
-        return;
-    if (a->n_unwatched++ >= JP_UNWATCHED_MAX)
-        return;
-    snprintf(u.node, sizeof(u.node), "%s", node);
-    if (ended)
-        clean_text(*why ? why : "ended", JP_CLEAN_ASCII, u.why, sizeof(u.why));
-    for (size_t i = 0; i < json_array_size(pids) && u.n_pids < 8; i++)
-        u.pids[u.n_pids++] = json_integer_value(json_array_get(pids, i));
-    a->unwatched[a->n_unwatched - 1] = u;
-}
-
-/* Takes the part of one module. period_ms: as requested. */
-static void take_module(struct jp_agents *a, const char *node,
-                        const json_t *module, uint32_t period_ms)
-{
-    const json_t *list = json_object_get(module, "frameworks");
-    uint64_t period = count_of(module, "period_ms");
-    const char *why = text_of(module, "why");
-    char clean[160];
-
-    a->bytes = num_add(a->bytes, count_of(module, "bytes"));
-    if (!strcmp(text_of(module, "name"), "live"))
-        take_unwatched(a, node, module);
-    /* the module has lengthened its period to keep its budget */
-    if (period_ms && period > period_ms && period <= UINT32_MAX) {
-        a->slowed++;
-        if (period > a->slowest_ms)
-            a->slowest_ms = (uint32_t) period;
-    }
-    /* a node without GPUs is not an error */
-    if (*why && !strstr(why, "no GPU") && a->troubled++ == 0)
-        snprintf(a->trouble, sizeof(a->trouble), "%.32s: %s", node,
-                 clean_text(why, JP_CLEAN_ASCII, clean, sizeof(clean)));
-    for (size_t i = 0; i < json_array_size(list) && i < UTIL_LOADED_MAX; i++) {
-        const json_t *one = json_array_get(list, i);
-
-        add_loaded(a, text_of(one, "name"), text_of(one, "version"));
-    }
-}
-
-static void take_record(struct jp_agents *a, const char *node,
-                        const json_t *root, uint32_t period_ms)
-{
-    const json_t *modules = json_object_get(root, "modules");
-    uint64_t start = count_of(root, "start_us"), end = count_of(root, "end_us");
-    uint64_t rss = count_of(root, "max_rss_bytes"), child = 0;
-
-    a->nodes++;
-    a->cpu_us = num_add(a->cpu_us, count_of(root, "cpu_us"));
-    a->wakeups = num_add(a->wakeups, count_of(root, "wakeups"));
-    /* a clock that was set may make an agent end before it began */
-    if (end > start)
-        a->lived_us = num_add(a->lived_us, end - start);
-    for (size_t i = 0; i < json_array_size(modules) && i < 8; i++) {
-        const json_t *module = json_array_get(modules, i);
-
-        /* the child that samples GPUs is a process of its own */
-        child = num_add(child, count_of(module, "gpu_max_rss_bytes"));
-        take_module(a, node, module, period_ms);
-    }
-    rss = num_add(rss, child);
-    if (rss > a->max_rss)
-        a->max_rss = rss;
-}
-
-void util_agents_load(const char *step_dir, const struct jp_nodes *nodes,
-                      uint32_t period_ms, struct jp_agents *out)
-{
-    *out = (struct jp_agents){0};
-    for (size_t i = 0; nodes && i < nodes->n_nodes; i++) {
-        json_t *root = load(nodes_step_dir(&nodes->nodes[i], step_dir),
-                            nodes->nodes[i].name);
-
-        if (json_is_object(root))
-            take_record(out, nodes->nodes[i].name, root, period_ms);
-        json_decref(root);
-    }
-}
-
-const char *util_agents_version(const struct jp_agents *a, const char *name)
-{
-    const char *version = NULL;
-
-    for (uint32_t i = 0; i < a->loaded.n; i++) {
-        if (strcmp(a->loaded.list[i].name, name) != 0)
-            continue;
-        /* two versions, or an unknown one */
-        if (version || !*a->loaded.list[i].version)
-            return NULL;
-        version = a->loaded.list[i].version;
-    }
-    return version;
-}
-
-char *util_agents_text(const struct jp_agents *a, char *buf, size_t size)
-{
-    size_t len;
-
-    *buf = '\0';
-    if (!a->nodes || !a->lived_us)
-        return buf;
-    snprintf(buf, size,
-             "%s agent%s: %.2f %% of a processor%s, %s of memory at most, %s "
-             "of files, %s wake-ups",
-             FIG_COUNT(a->nodes), plural(a->nodes),
-             100 * (double) a->cpu_us / (double) a->lived_us,
-             a->nodes > 1 ? " each" : "", FIG_BYTES(a->max_rss),
-             FIG_BYTES(a->bytes), FIG_COUNT(a->wakeups));
-    len = strlen(buf);
-    if (a->slowed)
-        snprintf(buf + len, size - len,
-                 "; to stay below its budget %s sampled less often, down to "
-                 "every %s",
-                 a->slowed < a->nodes ? "some" : "each",
-                 FIG_US((double) a->slowest_ms * 1000));
-    len = strlen(buf);
-    if (a->troubled)
-        snprintf(buf + len, size - len, "; %.150s", a->trouble);
-    return buf;
-}
-
-char *util_agents_loaded(const struct jp_agents *a, char *buf, size_t size)
-{
-    size_t len = 0;
-
-    *buf = '\0';
-    for (uint32_t i = 0; i < a->loaded.n && len < size; i++) {
-        const struct util_library *one = &a->loaded.list[i];
-
-        len += (size_t) snprintf(buf + len, size - len, "%s%s%s%s",
-                                 len ? ", " : "", one->name,
-                                 *one->version ? " " : "", one->version);
-    }
     return buf;
 }

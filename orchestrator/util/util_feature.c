@@ -219,7 +219,7 @@ static void put_agents(struct jp_json_stream *s, const struct jp_report *report)
     if (!a || !a->nodes)
         return;
     json_stream_object(s, "agents");
-    json_stream_text(s, "text", util_agents_text(a, text, sizeof(text)));
+    json_stream_text(s, "text", agents_text(a, text, sizeof(text)));
     json_stream_count(s, "nodes", a->nodes);
     json_stream_count(s, "cpu_us", a->cpu_us);
     json_stream_count(s, "lived_us", a->lived_us);

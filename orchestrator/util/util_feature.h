@@ -8,6 +8,7 @@
 #include "orchestrator/feature/feature.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
+#include "orchestrator/report/table.h"
 #include "orchestrator/util/samples.h"
 #include "orchestrator/util/util.h"
 
@@ -47,5 +48,14 @@ samples_of(const struct feature_set *features)
 
 /* util_charts.c; ends with NULL. */
 extern const struct jp_chart *const util_charts[];
+
+/* Sets the value of a JP_COL_FIGURE: a figure of utilisation with its unit.
+ * NaN: unknown. */
+static inline void value_measure(struct jp_value *v, enum util_unit unit,
+                                 double value)
+{
+    value_name(v, value == value ? util_figure(unit, value, v->buf) : NULL);
+    v->real = value;
+}
 
 #endif

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "orchestrator/feature/feature.h"
 #include "orchestrator/insight/expectation.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/topo/steplabels.h"
@@ -231,21 +232,37 @@ static void test_rates(void **state)
     assert_int_equal(peaks.n, 0);
 }
 
+/* Checks one limit; its name is none of those before. */
+static void check_limit(const struct jp_limit *limit, const char *names[],
+                        size_t *n)
+{
+    const char *place = strstr(limit->text, "{}");
+
+    if (!place)
+        print_error("%s: no {}\n", limit->name);
+    assert_non_null(place);
+    assert_null(strchr(place + 2, '{'));
+    assert_non_null(limit->reason);
+    for (size_t k = 0; k < *n; k++)
+        assert_string_not_equal(limit->name, names[k]);
+    assert_true(*n < JP_N_LIMITS + 64);
+    names[(*n)++] = limit->name;
+}
+
 /* The page puts the value of each limit in the place of {}. */
 static void test_limits(void **state)
 {
-    (void) state;
-    for (size_t i = 0; i < JP_N_LIMITS; i++) {
-        const char *place = strstr(limits_table[i].text, "{}");
+    const char *names[JP_N_LIMITS + 64];
+    size_t n = 0;
 
-        if (!place)
-            print_error("%s: no {}\n", limits_table[i].name);
-        assert_non_null(place);
-        assert_null(strchr(place + 2, '{'));
-        assert_non_null(limits_table[i].reason);
-        for (size_t k = 0; k < i; k++)
-            assert_string_not_equal(limits_table[i].name, limits_table[k].name);
-    }
+    (void) state;
+    for (size_t i = 0; i < JP_N_LIMITS; i++)
+        check_limit(&limits_table[i], names, &n);
+    for (size_t i = 0; feature_registry[i]; i++)
+        for (const struct jp_limit *limit = feature_registry[i]->limits;
+             limit && limit->name; limit++)
+            check_limit(limit, names, &n);
+    assert_true(n > JP_N_LIMITS);
 }
 
 int main(void)

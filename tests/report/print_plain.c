@@ -348,6 +348,12 @@ static void put_verdicts(void)
 /* What a report can have: everything, or nothing. */
 static const struct jp_plain_has whole = {true, true, true, true}, nothing;
 
+static void put_row_checks(const struct jp_reason_row *row)
+{
+    for (int k = 0; k < JP_PLAIN_CHECKS && row->checks[k]; k++)
+        put(row->key, row->checks[k]);
+}
+
 static void put_checks(void)
 {
     for (int word = 0; word <= JP_VERDICT_OK; word++)
@@ -362,12 +368,22 @@ static void put_checks(void)
                                : verdict_word_name((enum jp_verdict_word) word),
                         checks[i]);
         }
-    for (int i = 0; i < JP_REASONS; i++) {
-        const struct jp_reason_row *row = &reasons_table[i];
+    for (int i = 0; i < JP_REASONS; i++)
+        put_row_checks(&reasons_table[i]);
+    for (size_t i = 0; feature_registry[i]; i++)
+        for (const struct jp_reason_row *row = feature_registry[i]->reasons;
+             row && row->key; row++)
+            put_row_checks(row);
+}
 
-        for (int k = 0; k < JP_PLAIN_CHECKS && row->checks[k]; k++)
-            put(row->key, row->checks[k]);
-    }
+static void put_row_command(const struct jp_reason_row *row)
+{
+    const struct jp_verdict v = {.word = row->word,
+                                 .why = {.of = {row}, .n = 1}};
+    struct jp_plain_command c = plain_command(&v, -1, &nothing);
+
+    if (v.word == JP_VERDICT_NODATA)
+        printf("%-16s %s%s\n", row->key, c.text, c.job ? " JOB" : "");
 }
 
 static void put_commands(void)
@@ -394,16 +410,12 @@ static void put_commands(void)
                 printf("%-16s without records: %s\n",
                        verdict_word_name((enum jp_verdict_word) word), c.text);
         }
-    for (int i = 0; i < JP_REASONS; i++) {
-        const struct jp_verdict v = {
-            .word = reasons_table[i].word,
-            .why = {.of = {(enum jp_reason) i}, .n = 1}};
-        struct jp_plain_command c = plain_command(&v, -1, &nothing);
-
-        if (v.word == JP_VERDICT_NODATA)
-            printf("%-16s %s%s\n", reasons_table[i].key, c.text,
-                   c.job ? " JOB" : "");
-    }
+    for (int i = 0; i < JP_REASONS; i++)
+        put_row_command(&reasons_table[i]);
+    for (size_t i = 0; feature_registry[i]; i++)
+        for (const struct jp_reason_row *row = feature_registry[i]->reasons;
+             row && row->key; row++)
+            put_row_command(row);
 }
 
 int main(void)

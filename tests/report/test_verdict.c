@@ -989,7 +989,6 @@ static const struct {
     {JP_REASON_CONTAINER, container, NULL},
     {JP_REASON_NO_OUTPUT, quiet, NULL},
     {JP_REASON_NO_INPUT, folder_without_logs, NULL},
-    {JP_REASON_BAD_DUMPS, folder_without_logs, judge_bad_dumps},
     {JP_REASON_DENIED, denied, NULL},
     {JP_REASON_NO_LOGS, no_logs, NULL},
     {JP_REASON_UNREADABLE, bad_files, NULL},
@@ -1002,7 +1001,6 @@ static const struct {
     {JP_REASON_IDLE, idle, NULL},
     {JP_REASON_EMPTY, empty_files, NULL},
     {JP_REASON_NO_SAMPLES, only_util, judge_no_samples},
-    {JP_REASON_NO_COPPER, mode_off, judge_no_copper},
     {JP_REASON_SHARED, two_runs, NULL},
     {JP_REASON_TWINS, one_id, NULL},
     {JP_REASON_UNSEEN, unseen, NULL},
@@ -1024,16 +1022,26 @@ static const struct {
     {JP_REASON_BAD_LINES, many_bad_lines, NULL},
     {JP_REASON_MEMORY, memory_limit, NULL},
     {JP_REASON_CUT, unbounded, NULL},
-    {JP_REASON_COPPER_PART, mode_off, judge_copper_part},
-    {JP_REASON_COPPER_LATER, nothing, judge_copper_later},
     {JP_REASON_UNKNOWN_CUT, lost_by_failed, NULL},
     {JP_REASON_UNKNOWN_LOSS, much_lost, NULL},
     {JP_REASON_ROUGH, rough, NULL},
-    {JP_REASON_UTIL_ONLY, only_util, judge_samples},
-    {JP_REASON_DUMPS_ONLY, folder_without_logs, judge_dumps},
-    {JP_REASON_NSYS_ONLY, mode_off, judge_nsys},
+    {JP_REASON_FIGURES_ONLY, only_util, judge_samples},
     {JP_REASON_TRACES_ONLY, only_traces, judge_traces},
-    {JP_REASON_COPPER_FEW, mode_off, judge_copper_few},
+};
+
+/* The same for reasons of features, by their keys. */
+static const struct {
+    const char *key;
+    void (*change)(struct fixture *);
+    void (*judge)(struct fixture *);
+} of_features[] = {
+    {"bad_dumps", folder_without_logs, judge_bad_dumps},
+    {"no_copper", mode_off, judge_no_copper},
+    {"copper_part", mode_off, judge_copper_part},
+    {"copper_later", nothing, judge_copper_later},
+    {"dumps_only", folder_without_logs, judge_dumps},
+    {"nsys_only", mode_off, judge_nsys},
+    {"copper_few", mode_off, judge_copper_few},
 };
 
 /* tests/insight/test_insight.c produces the reasons of UNJUDGED that an
@@ -1043,36 +1051,69 @@ static bool is_of_analysis(enum jp_reason reason)
     return reasons_table[reason].says != NULL;
 }
 
+enum { OWN_REASONS = 64 };
+
+/* All reasons of features, at most room. Returns their number. */
+static size_t list_reasons(const struct jp_reason_row *list[], size_t room)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; feature_registry[i]; i++)
+        for (const struct jp_reason_row *row = feature_registry[i]->reasons;
+             row && row->key && n < room; row++)
+            list[n++] = row;
+    return n;
+}
+
+/* The situation has its reason as the first one, and that reason's word. judge
+ * NULL: fixture_judge. */
+static void check_situation(struct fixture *f, const struct jp_reason_row *row,
+                            void (*change)(struct fixture *),
+                            void (*judge)(struct fixture *))
+{
+    fixture_good(f);
+    change(f);
+    if (judge)
+        judge(f);
+    else
+        fixture_judge(f, true);
+    if (!f->verdict.why.n || f->verdict.why.of[0] != row ||
+        f->verdict.word != row->word)
+        fail_msg("%s: %s %s, %s", row->key, verdict_word_name(f->verdict.word),
+                 f->verdict.why.n ? f->verdict.why.of[0]->key : "no reason",
+                 f->verdict.text);
+    assert_ptr_equal(f->verdict.checks[0], row->checks[0]);
+    fixture_fini(f);
+}
+
 /* Each situation has its reason as the first one, and that reason's word; each
  * reason has a situation. */
 static void test_reasons(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
-    bool seen[JP_REASONS] = {false};
+    bool seen[JP_REASONS] = {false}, seen_own[OWN_REASONS] = {false};
+    const struct jp_reason_row *own[OWN_REASONS];
+    size_t n_own = list_reasons(own, OWN_REASONS);
 
     (void) state;
     assert_non_null(f);
     for (size_t i = 0; i < sizeof(situations) / sizeof(*situations); i++) {
-        enum jp_reason reason = situations[i].reason;
-        const struct jp_reason_row *row = &reasons_table[reason];
-
-        fixture_good(f);
-        situations[i].change(f);
-        if (situations[i].judge)
-            situations[i].judge(f);
-        else
-            fixture_judge(f, true);
-        if (!f->verdict.why.n || f->verdict.why.of[0] != reason ||
-            f->verdict.word != row->word)
-            fail_msg("%s: %s %s, %s", row->key,
-                     verdict_word_name(f->verdict.word),
-                     f->verdict.why.n ? reasons_table[f->verdict.why.of[0]].key
-                                      : "no reason",
-                     f->verdict.text);
-        assert_ptr_equal(f->verdict.checks[0], row->checks[0]);
-        seen[reason] = true;
-        fixture_fini(f);
+        check_situation(f, &reasons_table[situations[i].reason],
+                        situations[i].change, situations[i].judge);
+        seen[situations[i].reason] = true;
     }
+    for (size_t i = 0; i < sizeof(of_features) / sizeof(*of_features); i++) {
+        size_t k = 0;
+
+        while (k < n_own && strcmp(own[k]->key, of_features[i].key) != 0)
+            k++;
+        assert_true(k < n_own);
+        check_situation(f, own[k], of_features[i].change, of_features[i].judge);
+        seen_own[k] = true;
+    }
+    for (size_t k = 0; k < n_own; k++)
+        if (!seen_own[k])
+            fail_msg("no situation for %s", own[k]->key);
     for (int i = 0; i < JP_REASONS; i++) {
         if (is_of_analysis((enum jp_reason) i)) {
             fixture_good(f);
@@ -1080,7 +1121,7 @@ static void test_reasons(void **state)
             fixture_judge(f, true);
             assert_int_equal(f->verdict.word, JP_VERDICT_UNJUDGED);
             assert_int_equal(f->verdict.why.n, 1);
-            assert_int_equal(f->verdict.why.of[0], i);
+            assert_ptr_equal(f->verdict.why.of[0], &reasons_table[i]);
             fixture_fini(f);
         } else if (!seen[i]) {
             fail_msg("no situation for %s", reasons_table[i].key);
@@ -1094,11 +1135,15 @@ static void test_docs(void **state)
 {
     const char *top = getenv("top_srcdir");
     char *path = text_format("%s/docs/findings.md", top ? top : "."), *page;
+    const struct jp_reason_row *own[OWN_REASONS];
+    size_t n_own = list_reasons(own, OWN_REASONS);
 
     (void) state;
+    assert_true(n_own > 0);
     assert_int_equal(fileio_read(path, false, 1 << 20, &page, NULL, NULL), 0);
-    for (int i = 0; i < JP_REASONS; i++) {
-        const struct jp_reason_row *row = &reasons_table[i];
+    for (size_t i = 0; i < JP_REASONS + n_own; i++) {
+        const struct jp_reason_row *row = i < JP_REASONS ? &reasons_table[i]
+                                                         : own[i - JP_REASONS];
         char line[800];
         size_t n = (size_t) snprintf(line, sizeof(line), "\n| %s | %s | ",
                                      verdict_word_name(row->word),
