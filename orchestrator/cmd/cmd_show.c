@@ -152,7 +152,7 @@ static bool asks_for_some(const struct opsum_filter *filter)
 }
 
 /* Prints the sections of summary.txt after the verdict and the job, which the
- * card has: utilisation, clocks, Copper. */
+ * card has: data of other kinds. */
 static void print_rest(const char *dir)
 {
     char *path = text_format("%s/summary.txt", dir), *text = NULL;

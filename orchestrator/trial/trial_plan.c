@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "common/fileio.h"
+#include "common/grammar.h"
 #include "common/quote.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/trial/trial.h"
@@ -333,17 +334,46 @@ void trial_order(const struct trial *t, size_t round, size_t *order)
 /* Options of srun(1) without argument, or with one only after "=". All others
  * take the next word. */
 static const char srun_short_flags[] = "EHhIkKlOQRsuvVXZ";
-static const char *const srun_long_flags[] = {
-    "async", "bell", "contiguous", "disable-status", "exact", "exclusive",
-    "external", "help", "hold", "immediate", "interactive", "kill-on-bad-exit",
-    "label", "multi-prog", "nice", "no-allocate", "no-bell", "no-kill",
-    "no-requeue", "overcommit", "overlap", "oversubscribe", "preserve-env",
-    "propagate", "pty", "quiet", "quit-on-interrupt", "reboot", "resv-ports",
-    "spread-job", "stepmgr", "treewidth", "unbuffered", "usage",
-    "use-min-nodes", "verbose", "version", "wait-for-switch", "whole", "x11",
-    /* jobprof's own options */
-    "nccl-profile", "copper-profile", "util-profile", "clock-profile",
-    "nsys-profile"};
+static const char *const srun_long_flags[] = {"async",
+                                              "bell",
+                                              "contiguous",
+                                              "disable-status",
+                                              "exact",
+                                              "exclusive",
+                                              "external",
+                                              "help",
+                                              "hold",
+                                              "immediate",
+                                              "interactive",
+                                              "kill-on-bad-exit",
+                                              "label",
+                                              "multi-prog",
+                                              "nice",
+                                              "no-allocate",
+                                              "no-bell",
+                                              "no-kill",
+                                              "no-requeue",
+                                              "overcommit",
+                                              "overlap",
+                                              "oversubscribe",
+                                              "preserve-env",
+                                              "propagate",
+                                              "pty",
+                                              "quiet",
+                                              "quit-on-interrupt",
+                                              "reboot",
+                                              "resv-ports",
+                                              "spread-job",
+                                              "stepmgr",
+                                              "treewidth",
+                                              "unbuffered",
+                                              "usage",
+                                              "use-min-nodes",
+                                              "verbose",
+                                              "version",
+                                              "wait-for-switch",
+                                              "whole",
+                                              "x11"};
 /* Options that concern the allocation, which sbatch gets as well. */
 static const char sbatch_short[] = "ABcCGJLMnNpqStwxOs";
 static const char *const sbatch_long[] = {"account",
@@ -405,6 +435,18 @@ static bool is_in(const char *const *list, size_t n, const char *name,
     return false;
 }
 
+/* Whether it is an option of jobprof's, whose value may only follow a "=". */
+static bool is_own(const char *name, size_t len)
+{
+    for (enum jp_option i = 0; i < OPTIONS; i++) {
+        const char *own = grammar_of(i)->option + strlen("--");
+
+        if (strlen(own) == len && !memcmp(own, name, len))
+            return true;
+    }
+    return false;
+}
+
 /* An option that starts at words[at]: its name and number of words. 0: not an
  * option. */
 struct option_word {
@@ -431,7 +473,9 @@ static struct option_word read_option(char *const *words, size_t n, size_t at)
         o.len = strcspn(o.name, "=");
         if (o.name[o.len])
             o.value = o.name + o.len + 1;
-        else if (!is_in(srun_long_flags, COUNT(srun_long_flags), o.name, o.len))
+        else if (!is_in(srun_long_flags, COUNT(srun_long_flags), o.name,
+                        o.len) &&
+                 !is_own(o.name, o.len))
             o.words = 2;
     } else {
         o.name = word + 1;

@@ -186,6 +186,10 @@ static const struct {
      "--nccl-profile=recorder,dir=D,summary=off python -m torch"},
     {"srun -lN 2 --label ./a", "env A=1 srun -lN 2 --label -m=x "
                                "--nccl-profile=recorder,dir=D,summary=off ./a"},
+    /* an option of jobprof's has its value after a "=": ./a is the program */
+    {"srun --nsys-profile ./a 3",
+     "env A=1 srun --nsys-profile -m=x "
+     "--nccl-profile=recorder,dir=D,summary=off ./a 3"},
     {"/usr/bin/srun --nccl-profile=inspector,dir=x,interval=1s -- ./a",
      "env A=1 /usr/bin/srun -m=x "
      "--nccl-profile=inspector,interval=1s,dir=D,summary=off -- ./a"},
