@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "common/vector.h"
 #include "orchestrator/insight/insight.h"
 
 /* The work of attempts_find: of each process its launcher's count, -1: it told
@@ -48,13 +49,11 @@ static struct jp_attempt *attempt_of(struct jp_attempts *out, int64_t restarts)
     for (size_t i = 0; i < out->n; i++)
         if (out->list[i].restarts == restarts)
             return &out->list[i];
-    more = realloc(out->list, (out->n + 1) * sizeof(*more));
-    if (!more)
-        return NULL;
-    out->list = more;
-    more[out->n] =
-        (struct jp_attempt){.restarts = (uint32_t) restarts, .rank = -1};
-    return &more[out->n++];
+    more = VECTOR_DOUBLE_ADD(out->list, out->n);
+    if (more)
+        *more =
+            (struct jp_attempt){.restarts = (uint32_t) restarts, .rank = -1};
+    return more;
 }
 
 /* Counts the processes of each attempt. -1: no memory. */
