@@ -138,7 +138,7 @@ static void settle_file(struct clockprobes *p, struct clock_file *f,
         kept += thin_out(&w[kept], n, 2 * points);
     }
     f->n_windows = kept;
-    w = realloc(f->windows, (kept + 1) * sizeof(*w));
+    w = realloc(f->windows, (kept + 1) * sizeof(*w)); /* shrinks */
     if (w)
         f->windows = w;
 }
