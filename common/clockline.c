@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/vector.h"
+
 /* How many points are collected before they are reduced to a hull. */
 #define WAIT_POINTS 128
 
@@ -78,12 +80,9 @@ static int add_point(struct clockline_side *side, int sign, int64_t t_ns,
         reduce(side, sign);
     if (side->n == side->room) {
         size_t room = side->n + WAIT_POINTS;
-        struct clockline_point *p =
-            realloc(side->points, room * sizeof(*side->points));
 
-        if (!p)
+        if (vector_resize(&side->points, room, sizeof(*side->points)) < 0)
             return -1;
-        side->points = p;
         side->room = room;
     }
     side->points[side->n++] =

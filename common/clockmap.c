@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/clockline.h"
+#include "common/vector.h"
 
 /* The latest time that is converted, in microseconds: differences in ns must
  * fit into 64 bits. In the year 2096. */
@@ -30,7 +31,6 @@ const char *clockmap_method_name(enum clockmap_method method)
 
 int clockmap_add(struct clockmap *map, const char *host)
 {
-    struct clockmap_node *grown;
     size_t at = 0;
     char *name;
 
@@ -39,15 +39,14 @@ int clockmap_add(struct clockmap *map, const char *host)
         at++;
     if (at < map->n_nodes && strcmp(map->nodes[at].host, host) == 0)
         return 0;
-    grown = realloc(map->nodes, (map->n_nodes + 1) * sizeof(*grown));
-    if (!grown)
+    if (vector_resize(&map->nodes, map->n_nodes + 1, sizeof(*map->nodes)) < 0)
         return -1;
-    map->nodes = grown;
     name = strdup(host);
     if (!name)
         return -1;
-    memmove(&grown[at + 1], &grown[at], (map->n_nodes - at) * sizeof(*grown));
-    grown[at] = (struct clockmap_node){.host = name};
+    memmove(&map->nodes[at + 1], &map->nodes[at],
+            (map->n_nodes - at) * sizeof(*map->nodes));
+    map->nodes[at] = (struct clockmap_node){.host = name};
     /* The reference moves if the node is inserted before it. */
     map->reference += map->n_nodes && at <= map->reference;
     map->n_nodes++;

@@ -17,6 +17,7 @@
 #include "common/siteflat.h"
 #include "common/defaults.h"
 #include "common/fileio.h"
+#include "common/vector.h"
 
 /* --- the scalar fields: one table for reader and writer ---
  *
@@ -647,16 +648,14 @@ static void free_settings(struct jp_setting *list, size_t n)
 int jobconf_add_env(struct jp_jobconf *conf, const char *name, char *value,
                     const char *reason, bool soft, struct jp_error *err)
 {
-    struct jp_envvar *env =
-        reallocarray(conf->env, conf->n_env + 1, sizeof(*env));
+    struct jp_envvar *env;
 
-    if (!env) {
+    if (vector_resize(&conf->env, conf->n_env + 1, sizeof(*env)) < 0) {
         free(value);
         return error_set(err, "out of memory");
     }
-    conf->env = env;
     /* The entry counts even if a copy has failed: jobconf_fini frees it. */
-    env += conf->n_env++;
+    env = &conf->env[conf->n_env++];
     *env = (struct jp_envvar){strdup(name), value, soft, strdup(reason)};
     return env->name && value && env->reason ? 0
                                              : error_set(err, "out of memory");

@@ -13,6 +13,7 @@
 #include "common/knob.h"
 #include "common/quote.h"
 #include "common/siteflat.h"
+#include "common/vector.h"
 
 void knownbad_fini(struct jp_knownbad *list)
 {
@@ -317,19 +318,16 @@ static void *begin_row(void *arg)
 static int take_row(void *arg, void *read, const char *where,
                     struct jp_error *err)
 {
-    struct knownbad_row *row = read, *bigger;
+    struct knownbad_row *row = read;
     struct loader *ld = arg;
 
     if (row->since > row->until)
         return error_set(err, "until: is before since");
     row->where = strdup(where);
-    bigger = reallocarray(ld->list.rows, ld->list.n + 1, sizeof(*bigger));
-    if (bigger)
-        ld->list.rows = bigger;
-    if (!bigger || !row->where)
+    if (!row->where || VECTOR_DOUBLE(ld->list.rows, ld->list.n) < 0)
         return error_set(err, "out of memory");
     /* The strings now belong to the list. */
-    bigger[ld->list.n++] = *row;
+    ld->list.rows[ld->list.n++] = *row;
     return 0;
 }
 

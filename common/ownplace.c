@@ -12,6 +12,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "common/vector.h"
+
 /* As many symbolic links as the kernel follows. */
 enum { LINKS_MAX = 40 };
 
@@ -141,7 +143,7 @@ int ownplace_hold(const char *path, enum ownplace_kind kind,
                   struct jp_error *err)
 {
     bool again = is_held(path);
-    struct held *more, one;
+    struct held one;
     struct stat st;
 
     /* its descriptor was closed: before another file gets the number */
@@ -155,10 +157,8 @@ int ownplace_hold(const char *path, enum ownplace_kind kind,
         return 0;
     }
     one.path = strndup(path, length_of(path));
-    more = realloc(held, (n_held + 1) * sizeof(*held));
-    if (more)
-        held = more;
-    if (!more || !one.path || fstat(one.fd, &st) < 0) {
+    if (!one.path || VECTOR_DOUBLE(held, n_held) < 0 ||
+        fstat(one.fd, &st) < 0) {
         close(one.fd);
         free(one.path);
         return error_set(err, "%s: cannot be held", path);

@@ -16,6 +16,7 @@
 #include "common/num.h"
 #include "common/quote.h"
 #include "common/siteflat.h"
+#include "common/vector.h"
 
 void peaks_fini(struct jp_peaks *peaks)
 {
@@ -258,14 +259,12 @@ static int take_row(void *arg, void *read, const char *where,
                     struct jp_error *err)
 {
     struct loader *ld = arg;
-    struct peaks_row *more =
-        reallocarray(ld->list.rows, ld->list.n + 1, sizeof(*more));
+    struct peaks_row *row = VECTOR_DOUBLE_ADD(ld->list.rows, ld->list.n);
 
     (void) where;
-    if (!more)
+    if (!row)
         return error_set(err, "out of memory");
-    ld->list.rows = more;
-    memcpy(&more[ld->list.n++], read, sizeof(*more));
+    memcpy(row, read, sizeof(*row));
     return 0;
 }
 

@@ -20,6 +20,7 @@
 #include "common/nearest.h"
 #include "common/quote.h"
 #include "common/siteflat.h"
+#include "common/vector.h"
 
 /* --- the keys --- */
 
@@ -440,13 +441,11 @@ static void free_value(struct sitefile_value *value)
 static int add_value(struct sitefile_value **list, size_t *n, const char *name,
                      const char *value, const char *where)
 {
-    struct sitefile_value *bigger, *one;
+    struct sitefile_value *one;
 
-    bigger = realloc(*list, (*n + 1) * sizeof(**list));
-    if (!bigger)
+    if (vector_resize(list, *n + 1, sizeof(**list)) < 0)
         return -1;
-    *list = bigger;
-    one = &bigger[*n];
+    one = &(*list)[*n];
     *one = (struct sitefile_value){strdup(name), value ? strdup(value) : NULL,
                                    strdup(where)};
     (*n)++;

@@ -25,6 +25,7 @@
 #include "common/ownplace.h"
 #include "common/quote.h"
 #include "common/utf8.h"
+#include "common/vector.h"
 
 /* --- text that makes libconfig open no file --- */
 
@@ -105,20 +106,7 @@ static int read_file(struct reader *r, const char *path, int depth);
  * memory. */
 static int reserve(void **array, size_t *room, size_t need, size_t size)
 {
-    /* Doubling keeps the cost per byte constant. */
-    size_t want = *room ? *room : 256;
-    void *bigger;
-
-    if (need <= *room)
-        return 0;
-    while (want < need)
-        want *= 2;
-    bigger = realloc(*array, want * size);
-    if (!bigger)
-        return -1;
-    *array = bigger;
-    *room = want;
-    return 0;
+    return vector_room(array, need, room, size);
 }
 
 /* Appends one byte to the text, which always ends with a NUL. */

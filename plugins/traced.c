@@ -402,12 +402,8 @@ void traced_fini(struct traced *traced)
 
 int traced_list_add(struct traced_list *list, struct traced *traced)
 {
-    struct traced *more =
-        reallocarray(list->at, list->n + 1, sizeof(*list->at));
-
-    if (!more)
+    if (VECTOR_DOUBLE(list->at, list->n) < 0)
         return -1;
-    list->at = more;
     list->at[list->n++] = *traced;
     *traced = (struct traced){.pid = -1};
     return 0;

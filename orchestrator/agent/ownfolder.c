@@ -26,6 +26,7 @@
 #include "common/num.h"
 #include "common/ownplace.h"
 #include "common/profiler.h"
+#include "common/vector.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/nodes.h"
 
@@ -163,15 +164,8 @@ static int find_files(struct taking *t, struct jp_error *err)
 
         if (!pid || !is_fresh(t, entry->d_name))
             continue;
-        if (t->n_found == room) {
-            struct found *more =
-                reallocarray(t->found, room * 2 + 16, sizeof(*more));
-
-            if (!more)
-                return error_set(err, "out of memory");
-            t->found = more;
-            room = room * 2 + 16;
-        }
+        if (VECTOR_ROOM(t->found, t->n_found + 1, room) < 0)
+            return error_set(err, "out of memory");
         snprintf(t->found[t->n_found].name, sizeof(t->found->name), "%s",
                  entry->d_name);
         t->found[t->n_found++].pid = pid;

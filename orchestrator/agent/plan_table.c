@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/quote.h"
+#include "common/vector.h"
 
 /* Blanks between two columns. */
 #define GAP 2
@@ -25,7 +26,7 @@ static void clean(char *text)
 
 void plan_table_add(struct plan_table *table, const char *fmt, ...)
 {
-    char *cell = NULL, **more;
+    char *cell = NULL;
     va_list ap;
 
     va_start(ap, fmt);
@@ -34,10 +35,7 @@ void plan_table_add(struct plan_table *table, const char *fmt, ...)
     va_end(ap);
     /* The cell is dropped without memory; the table then prints nothing at all,
      * because the cells after it would be in wrong columns. */
-    more = reallocarray(table->cells, table->n + 1, sizeof(*more));
-    if (more)
-        table->cells = more;
-    if (!cell || !more) {
+    if (!cell || VECTOR_DOUBLE(table->cells, table->n) < 0) {
         free(cell);
         table->failed = true;
         return;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/vector.h"
 #include "orchestrator/agent/launch.h"
 #include "orchestrator/agent/plan_view.h"
 
@@ -60,16 +61,13 @@ int settings_add(struct jp_setting **list, size_t *n,
     struct jp_setting copy = {copy_of(one->key), copy_of(one->value),
                               copy_of(one->source), copy_of(one->where),
                               copy_of(one->reason)};
-    struct jp_setting *bigger = NULL;
 
-    if (copy.key && copy.value && copy.source && copy.where && copy.reason)
-        bigger = realloc(*list, (*n + 1) * sizeof(**list));
-    if (!bigger) {
+    if (!copy.key || !copy.value || !copy.source || !copy.where ||
+        !copy.reason || vector_resize(list, *n + 1, sizeof(**list)) < 0) {
         free_one(&copy);
         return error_set(err, "out of memory");
     }
-    bigger[(*n)++] = copy;
-    *list = bigger;
+    (*list)[(*n)++] = copy;
     return 0;
 }
 

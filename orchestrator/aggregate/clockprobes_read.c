@@ -138,7 +138,7 @@ static void settle_file(struct clockprobes *p, struct clock_file *f,
         kept += thin_out(&w[kept], n, 2 * points);
     }
     f->n_windows = kept;
-    w = realloc(f->windows, (kept + 1) * sizeof(*w));
+    w = realloc(f->windows, (kept + 1) * sizeof(*w)); /* shrinks */
     if (w)
         f->windows = w;
 }
@@ -352,14 +352,10 @@ static int add_folder(struct processes *ps, const char *raw, const char *node)
         if (!is_xla_file(entry->d_name, &index))
             continue;
         if (!named) { /* its first file */
-            void *grown =
-                realloc(ps->hosts, (ps->n_hosts + 1) * sizeof(*ps->hosts));
-
-            if (!grown) {
+            if (VECTOR_DOUBLE(ps->hosts, ps->n_hosts) < 0) {
                 rc = -1;
                 break;
             }
-            ps->hosts = grown;
             snprintf(ps->hosts[ps->n_hosts++], CLOCK_NODE_MAX, "%s", node);
             named = true;
         }
@@ -394,15 +390,12 @@ static int fill_host(const struct processes *ps, uint32_t host,
     f->n_walls = 1; /* its times are the wall clock's */
     for (size_t i = 0; i < ps->n; i++) {
         const struct clock_file *of = &ps->list[i].file;
-        struct clock_window *grown;
 
         if (ps->list[i].host != host)
             continue;
-        grown = realloc(f->windows,
-                        (f->n_windows + of->n_windows + 1) * sizeof(*grown));
-        if (!grown)
+        if (vector_resize(&f->windows, f->n_windows + of->n_windows + 1,
+                          sizeof(*f->windows)) < 0)
             return -1;
-        f->windows = grown;
         for (size_t k = 0; k < of->n_windows; k++) {
             struct clock_window w = of->windows[k];
             const struct process key = {.index = w.to};

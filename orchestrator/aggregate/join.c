@@ -370,7 +370,7 @@ static inline void row_next(const struct join_row *row)
 
 int join_path_add(struct join_comm *comm, const struct join_path *path)
 {
-    struct join_path *at, *more;
+    struct join_path *at;
 
     for (uint32_t i = 0; i < comm->n_paths; i++) {
         at = &comm->paths[i];
@@ -387,10 +387,8 @@ int join_path_add(struct join_comm *comm, const struct join_path *path)
     }
     if (comm->n_paths == JOIN_PATHS)
         return 0;
-    more = reallocarray(comm->paths, comm->n_paths + 1, sizeof(*more));
-    if (!more)
+    if (VECTOR_DOUBLE(comm->paths, comm->n_paths) < 0)
         return -1;
-    comm->paths = more;
     comm->last_path = comm->n_paths;
     comm->paths[comm->n_paths++] = *path;
     return 0;

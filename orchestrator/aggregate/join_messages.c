@@ -342,19 +342,17 @@ static unsigned shift_of(uint64_t number)
 /* Makes room for part k. 0, or -1: the memory limit, or no memory. */
 static int reach(struct join *join, struct join_messages *m, uint32_t k)
 {
-    uint32_t room = m->room ? m->room : FIRST_PARTS, *us;
+    uint32_t room = m->room ? m->room : FIRST_PARTS;
 
     if (k < m->room)
         return 0;
     while (room <= k)
         room *= 2;
-    if (!join_charge(join, (room - m->room) * sizeof(*us)))
+    if (!join_charge(join, (room - m->room) * sizeof(*m->us)))
         return -1;
-    us = reallocarray(m->us, room, sizeof(*us));
-    if (!us)
+    if (vector_resize(&m->us, room, sizeof(*m->us)) < 0)
         return -1;
-    memset(us + m->room, 0, (room - m->room) * sizeof(*us));
-    m->us = us;
+    memset(m->us + m->room, 0, (room - m->room) * sizeof(*m->us));
     m->room = room;
     return 0;
 }

@@ -385,14 +385,9 @@ void join_lane_free(struct join *join, struct join_lane *lane)
 /* Adds a number to a communicator's members. 0, or -1: no memory. */
 static int add_member(struct join_comm *comm, uint32_t member)
 {
-    uint32_t n = comm->n_members, *more = comm->members;
-
-    if (!(n & (n - 1)))
-        more = reallocarray(more, n ? 2 * (size_t) n : 1, sizeof(*more));
-    if (!more)
+    if (VECTOR_DOUBLE(comm->members, comm->n_members) < 0)
         return -1;
-    comm->members = more;
-    more[comm->n_members++] = member;
+    comm->members[comm->n_members++] = member;
     return 0;
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/logsource.h"
+#include "common/vector.h"
 #include "orchestrator/aggregate/join.h"
 #include "orchestrator/aggregate/partial.h"
 #include "orchestrator/aggregate/timeline.h"
@@ -322,12 +323,10 @@ static struct source_facts *facts_of(struct source_facts *facts,
     for (size_t i = 0; i < facts->n_also; i++)
         if (facts->also[i].pid == record->pid)
             return &facts->also[i];
-    more = reallocarray(facts->also, facts->n_also + 1, sizeof(*more));
-    if (!more)
-        return NULL;
-    facts->also = more;
-    more[facts->n_also] = (struct source_facts){.pid = record->pid};
-    return &more[facts->n_also++];
+    more = VECTOR_DOUBLE_ADD(facts->also, facts->n_also);
+    if (more)
+        more->pid = record->pid;
+    return more;
 }
 
 /* Adds a record without start and end to the sequence, unless the file began
@@ -462,7 +461,7 @@ struct run {
     bool evidence;                 /* of hangs is wanted */
     bool apart;                    /* as in struct join_reading */
     const struct backend *const *readers; /* the same */
-    uint64_t timeline_events;      /* of each file's, at most */
+    uint64_t timeline_events;             /* of each file's, at most */
     struct joinsplit split;
     size_t next;      /* turn; under the lock */
     uint64_t left;    /* bytes of the turns from there on */

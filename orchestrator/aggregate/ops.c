@@ -473,19 +473,16 @@ int ops_end(struct jp_ops *ops)
 int ops_take(struct jp_ops *into, struct jp_ops *from, const uint32_t *comm_at,
              const uint32_t *coll_at)
 {
-    struct ops_run *more;
     size_t n = 1;
 
     if (ops_end(into) < 0 || ops_end(from) < 0)
         return -1;
     while (n < into->n_runs + from->n_runs)
         n *= 2; /* as begin_run has it */
-    more = reallocarray(into->runs, n, sizeof(*more));
-    if (!more)
+    if (vector_resize(&into->runs, n, sizeof(*into->runs)) < 0)
         return -1;
-    into->runs = more;
     for (size_t i = 0; i < from->n_runs; i++) {
-        struct ops_run *run = &more[into->n_runs++];
+        struct ops_run *run = &into->runs[into->n_runs++];
 
         *run = from->runs[i];
         run->comm = comm_at[run->comm];

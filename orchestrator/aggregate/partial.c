@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/vector.h"
 #include "orchestrator/aggregate/partial_parts.h"
 #include "orchestrator/aggregate/timeline.h"
 
@@ -123,15 +124,8 @@ static int next_block(struct partial *p, struct jpr_in *in,
 
         /* room grows with what is read: a damaged length must not allocate 64
          * MB */
-        if (got + part > p->room) {
-            size_t room = 2 * p->room > got + part ? 2 * p->room : got + part;
-            uint8_t *more = realloc(p->bytes, room);
-
-            if (!more)
-                return error_set(err, "out of memory");
-            p->bytes = more;
-            p->room = room;
-        }
+        if (VECTOR_ROOM(p->bytes, got + part, p->room) < 0)
+            return error_set(err, "out of memory");
         if (fread(p->bytes + got, 1, part, p->stream) != part)
             return error_set(err, "the partial is cut");
         got += part;
@@ -474,28 +468,24 @@ static int add_node(struct partial_set *set, const struct jp_logwalk *walk,
                     const char *folder, size_t raw_len,
                     struct partial_node node)
 {
-    struct partial_node *more = set->nodes;
     const char *name = walk->logs[node.first].path + raw_len + 1;
     struct partial *partial;
 
-    if (!(set->n & (set->n - 1)))
-        more = reallocarray(more, set->n ? 2 * set->n : 1, sizeof(*more));
-    if (!more)
+    if (VECTOR_DOUBLE(set->nodes, set->n) < 0)
         return -1;
-    set->nodes = more;
     /* node.skip ends after the slash that follows the name */
     node.name = strndup(name, node.skip - raw_len - 2);
     node.path = node.name ? text_format("%s/%s/partial.jpp", folder, node.name)
                           : NULL;
     for (size_t i = 0; i < node.n; i++)
         node.bytes += walk->logs[node.first + i].size;
-    more[set->n++] = node; /* partial_set_fini frees it now */
+    set->nodes[set->n++] = node; /* partial_set_fini frees it now */
     if (!node.path)
         return -1;
     /* opened now to find out whether it is good, and again when a thread reads
      * it */
-    partial = open_matching(&more[set->n - 1], walk);
-    more[set->n - 1].good = partial != NULL;
+    partial = open_matching(&set->nodes[set->n - 1], walk);
+    set->nodes[set->n - 1].good = partial != NULL;
     partial_close(partial);
     return 0;
 }
@@ -529,12 +519,9 @@ static bool stays_inside(const char *path)
 static int recall(struct jp_logwalk *walk, const struct partial *partial,
                   const char *folder)
 {
-    struct jp_logfile *more = reallocarray(
-        walk->logs, walk->n_logs + partial->n_files + 1, sizeof(*more));
-
-    if (!more)
+    if (vector_resize(&walk->logs, walk->n_logs + partial->n_files + 1,
+                      sizeof(*walk->logs)) < 0)
         return -1;
-    walk->logs = more;
     /* one bad name, and none of the partial's files is used */
     for (size_t i = 0; i < partial->n_files; i++)
         if (!stays_inside(partial->files[i].path))
@@ -545,7 +532,7 @@ static int recall(struct jp_logwalk *walk, const struct partial *partial,
 
         if (!path)
             return -1;
-        more[walk->n_logs++] = (struct jp_logfile){
+        walk->logs[walk->n_logs++] = (struct jp_logfile){
             .path = path, .size = file->size, .mtime_us = file->mtime_us};
     }
     return 0;

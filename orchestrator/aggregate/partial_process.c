@@ -420,7 +420,7 @@ static bool get_events(struct jpr_in *in, struct timeline *t, uint64_t limit)
     if (!settle(t, n, limit))
         return false;
     /* operations beyond the limit were left out */
-    less = realloc(t->bytes, t->used + 1);
+    less = realloc(t->bytes, t->used + 1); /* shrinks */
     if (less) {
         t->bytes = less;
         t->room = t->used + 1;

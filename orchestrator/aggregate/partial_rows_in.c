@@ -5,6 +5,7 @@
  * column. Times that the writer derived from the lanes are derived here in the
  * same way. All is foreign input: whatever contradicts itself makes the partial
  * damaged. */
+#include "common/vector.h"
 #include "orchestrator/aggregate/partial_parts.h"
 
 #include <stdlib.h>
@@ -527,12 +528,8 @@ static bool get_lanes(struct partial_in *r, struct partial_rows *c)
     uint32_t n = (uint32_t) jpr_get_bounded(&r->in, end - at);
 
     if (n > r->room_lanes || !r->lanes) {
-        struct partial_lane *more =
-            reallocarray(r->lanes, (size_t) n + 1, sizeof(*more));
-
-        if (!more)
+        if (vector_resize(&r->lanes, (size_t) n + 1, sizeof(*r->lanes)) < 0)
             return false;
-        r->lanes = more;
         r->room_lanes = n;
     }
     c->n_lanes = n;

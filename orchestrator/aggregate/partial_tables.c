@@ -6,6 +6,7 @@
  * Members are numbered by communicator, in the order of struct partial_out.
  * Reading follows the order of blocks: tables, pairs, bits, kernels, messages,
  * series (partial_rows_in.c), strays. */
+#include "common/vector.h"
 #include "orchestrator/aggregate/partial_parts.h"
 
 #include <errno.h>
@@ -28,12 +29,9 @@ uint32_t partial_check(const uint8_t frame[PARTIAL_FRAME_BYTES],
 static bool double_payload(struct jpr_out *out)
 {
     size_t size = out->size ? 2 * out->size : 64 << 10;
-    uint8_t *bytes = size <= PARTIAL_MAX_BLOCK ? realloc(out->bytes, size)
-                                               : NULL;
 
-    if (!bytes)
+    if (size > PARTIAL_MAX_BLOCK || vector_resize(&out->bytes, size, 1) < 0)
         return false;
-    out->bytes = bytes;
     out->size = size;
     return true;
 }

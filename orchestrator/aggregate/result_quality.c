@@ -12,6 +12,7 @@
 #include "common/figure.h"
 #include "common/fileio.h"
 #include "common/knob.h"
+#include "common/vector.h"
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/result_build.h"
 
@@ -21,20 +22,15 @@ enum { MAX_NOTES = 100 }; /* that a result keeps */
  * come in any order and are sorted at the end. */
 static int add_note(struct jp_quality *q, const char *path, char *what)
 {
-    struct jp_file_note *more = q->notes;
-    size_t n = q->n_notes;
+    struct jp_file_note *note = what ? VECTOR_DOUBLE_ADD(q->notes, q->n_notes)
+                                     : NULL;
 
-    /* doubled at powers of two */
-    if (what && !(n & (n - 1)))
-        more = reallocarray(q->notes, n ? 2 * n : 1, sizeof(*more));
-    if (!what || !more) {
+    if (!note) {
         free(what);
         return -1;
     }
-    q->notes = more;
-    more[n] = (struct jp_file_note){strdup(path), what};
-    q->n_notes++;
-    return more[n].path ? 0 : -1;
+    *note = (struct jp_file_note){strdup(path), what};
+    return note->path ? 0 : -1;
 }
 
 /* Adds the notes that a recording's tail gives rise to. 0, or -1: no memory. */
@@ -829,14 +825,11 @@ int result_label(struct jp_result *result, struct jp_labels *labels,
     /* all that may fail comes before the first change */
     size_t room = q->n_notes < MAX_NOTES ? MAX_NOTES - q->n_notes : 0;
     size_t taken = labels->n_notes < room ? labels->n_notes : room;
-    struct jp_file_note *notes =
-        reallocarray(q->notes, q->n_notes + taken + 1, sizeof(*notes));
 
-    if (!notes)
+    if (vector_resize(&q->notes, q->n_notes + taken + 1, sizeof(*q->notes)) < 0)
         return error_set(err, "out of memory");
-    q->notes = notes;
     for (size_t i = 0; i < taken; i++) {
-        notes[q->n_notes++] = labels->notes[i];
+        q->notes[q->n_notes++] = labels->notes[i];
         labels->notes[i] = (struct jp_file_note){0};
     }
     q->notes_left_out += labels->n_notes - taken;

@@ -166,15 +166,13 @@ struct strip_key *strip_new_key(struct strip *s, const char *id,
     if (s->n_keys == STRIP_KEYS || strlen(id) > RECORD_MAX_ID ||
         strlen(func) > RECORD_MAX_FUNC)
         return NULL;
-    more = reallocarray(s->keys, s->n_keys + 1, sizeof(*more));
-    if (!more)
+    if (VECTOR_DOUBLE(s->keys, s->n_keys) < 0)
         return NULL;
-    s->keys = more;
     /* room for all bins, so that bins never move */
     us = calloc(s->room, sizeof(*us));
     if (!us)
         return NULL;
-    more += s->n_keys++;
+    more = &s->keys[s->n_keys++];
     *more = (struct strip_key){.size = size, .p2p = p2p, .us = us};
     memcpy(more->id, id, strlen(id) + 1);
     memcpy(more->func, func, strlen(func) + 1);

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "common/stats.h"
+#include "common/vector.h"
 
 #define KEPT 5 /* limit of causes per finding */
 
@@ -639,7 +640,6 @@ static void chain(struct jp_cause *found)
 static int add(struct jp_causes *causes, struct jp_cause *found,
                struct jp_cause_look *look)
 {
-    struct jp_cause *more;
     size_t n = 0;
 
     for (size_t i = 0; i < JP_CAUSES; i++)
@@ -648,10 +648,8 @@ static int add(struct jp_causes *causes, struct jp_cause *found,
     if (n)
         qsort(found, n, sizeof(*found), by_strength);
     n = n < KEPT ? n : KEPT;
-    more = reallocarray(causes->at, causes->n + n + 1, sizeof(*more));
-    if (!more)
+    if (vector_resize(&causes->at, causes->n + n + 1, sizeof(*causes->at)) < 0)
         return -1;
-    causes->at = more;
     look->first = causes->n;
     look->n = n;
     for (size_t i = 0; i < n; i++)

@@ -72,14 +72,10 @@ static bool is_job(const char *word)
  * without memory. */
 static int add(struct inputs *in, char *path, struct jp_error *err)
 {
-    char **more = path ? reallocarray(in->paths, in->n + 1, sizeof(*more))
-                       : NULL;
-
-    if (!more) {
+    if (!path || VECTOR_DOUBLE(in->paths, in->n) < 0) {
         free(path);
         return error_set(err, "out of memory");
     }
-    in->paths = more;
     in->paths[in->n++] = path;
     return 0;
 }

@@ -21,6 +21,7 @@
 #include "common/num.h"
 #include "common/plan.h"
 #include "common/quote.h"
+#include "common/vector.h"
 #include "orchestrator/agent/launch.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/collect/nodelist.h"
@@ -305,14 +306,11 @@ static bool parse_job(const char *word, struct job_name *job, const char **step)
 /* Appends a step's directory. Takes ownership of dir. */
 static int add_step(char *dir, char ***dirs, size_t *n, struct jp_error *err)
 {
-    char **more = dir ? reallocarray(*dirs, *n + 1, sizeof(*more)) : NULL;
-
-    if (!more) {
+    if (!dir || vector_resize(dirs, *n + 1, sizeof(**dirs)) < 0) {
         free(dir);
         return error_set(err, "out of memory");
     }
-    *dirs = more;
-    more[(*n)++] = dir;
+    (*dirs)[(*n)++] = dir;
     return 0;
 }
 
@@ -404,7 +402,7 @@ static int is_visible(const struct dirent *entry)
  * without memory. */
 static int add_job_steps(const char *job, char ***dirs, size_t *n)
 {
-    char **steps = NULL, **more;
+    char **steps = NULL;
     size_t count = 0;
     int rc = 0;
 
@@ -413,13 +411,10 @@ static int add_job_steps(const char *job, char ***dirs, size_t *n)
     for (size_t i = 0; rc == 0 && i < count; i++) {
         if (!stepdir_has(steps[i], JP_JOBCONF_NAME))
             continue;
-        more = reallocarray(*dirs, *n + 1, sizeof(*more));
-        if (!more) {
-            rc = -1;
+        rc = vector_resize(dirs, *n + 1, sizeof(**dirs));
+        if (rc < 0)
             break;
-        }
-        *dirs = more;
-        more[(*n)++] = steps[i];
+        (*dirs)[(*n)++] = steps[i];
         steps[i] = NULL; /* taken over */
     }
     nodelist_free(steps, count);

@@ -15,6 +15,7 @@
 #include "common/num.h"
 #include "common/ownplace.h"
 #include "common/quote.h"
+#include "common/vector.h"
 #include "orchestrator/agent/agent.h"
 #include "orchestrator/agent/launch.h"
 #include "orchestrator/cmd/cmd_report.h"
@@ -80,16 +81,14 @@ static int by_comm(const void *a, const void *b)
 static int take_comms(struct job *job, size_t step, const json_t *comms)
 {
     size_t n = json_array_size(comms);
-    struct partial *more;
 
     n = n < COMMS_MAX ? n : COMMS_MAX;
-    more = realloc(job->partials, (job->n_partials + n + 1) * sizeof(*more));
-    if (!more)
+    if (vector_resize(&job->partials, job->n_partials + n + 1,
+                      sizeof(*job->partials)) < 0)
         return -1;
-    job->partials = more;
     for (size_t i = 0; i < n; i++) {
         const json_t *comm = json_array_get(comms, i);
-        struct partial *p = &more[job->n_partials];
+        struct partial *p = &job->partials[job->n_partials];
         uint64_t seen = 0;
 
         *p = (struct partial){.step = step};

@@ -24,6 +24,7 @@
 #include "common/num.h"
 #include "common/ownplace.h"
 #include "common/record.h"
+#include "common/vector.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/collect/noderec.h"
@@ -267,16 +268,9 @@ static int noderead_ends(const char *folder, const struct endfile *file,
     while (rc == 0 && lines_next(lines, &line, &len, NULL) > 0) {
         if (!len)
             continue;
-        /* doubled at powers of two; the lines are limited */
-        if ((*n & (*n - 1)) == 0) {
-            struct jp_task *more =
-                reallocarray(*list, 2 * *n + 1, sizeof(*more));
-
-            if (!more)
-                rc = error_set(err, "out of memory");
-            else
-                *list = more;
-        }
+        /* the lines are limited */
+        if (VECTOR_DOUBLE(*list, *n) < 0)
+            rc = error_set(err, "out of memory");
         if (rc == 0)
             bad += file->add(node, line, len) < 0;
     }
@@ -556,19 +550,13 @@ static int read_node(struct jp_nodes *nodes, const char *folder,
 static int read_entry(struct jp_nodes *nodes, size_t *room, const char *root,
                       const char *name)
 {
-    struct jp_node *more;
     char *folder;
     int rc = 0;
 
     if (!stepdir_name_ok(name) || nodes->n_nodes >= NODES_MAX)
         return 0;
-    if (nodes->n_nodes == *room) {
-        more = realloc(nodes->nodes, (*room * 2 + 16) * sizeof(*more));
-        if (!more)
-            return -1;
-        nodes->nodes = more;
-        *room = *room * 2 + 16;
-    }
+    if (VECTOR_ROOM(nodes->nodes, nodes->n_nodes + 1, *room) < 0)
+        return -1;
     folder = text_format("%s/%s", root, name);
     if (!folder)
         return -1;
@@ -738,13 +726,11 @@ bool nodes_are_distinct(const struct jp_nodes *nodes)
 /* Moves all strings of one list behind those of another. */
 static int move_texts(char ***to, size_t *n, char ***from, size_t *more)
 {
-    char **both = *more ? realloc(*to, (*n + *more) * sizeof(*both)) : *to;
-
-    if (*more && !both)
+    if (!*more)
+        return 0;
+    if (vector_resize(to, *n + *more, sizeof(**to)) < 0)
         return -1;
-    if (*more)
-        memcpy(both + *n, *from, *more * sizeof(*both));
-    *to = both;
+    memcpy(*to + *n, *from, *more * sizeof(**to));
     *n += *more;
     *more = 0;
     return 0;
@@ -765,15 +751,13 @@ static int move_step(struct jp_nodes *all, struct jp_nodes *step,
                      const char *step_dir)
 {
     size_t n = all->n_nodes + step->n_nodes;
-    struct jp_node *more = realloc(all->nodes, (n + 1) * sizeof(*more));
+    bool has_room = vector_resize(&all->nodes, n + 1, sizeof(*all->nodes)) == 0;
     char *list =
         text_format("%s%s%s", all->step_nodelist,
                     *all->step_nodelist && *step->step_nodelist ? "," : "",
                     step->step_nodelist);
 
-    if (more)
-        all->nodes = more;
-    if (!more || !list) {
+    if (!has_room || !list) {
         free(list);
         return -1;
     }

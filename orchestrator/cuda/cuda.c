@@ -98,7 +98,7 @@ static double rate(const struct jp_cuda_row *row)
 static int add_rows(struct jp_cuda *cuda, size_t process,
                     const struct cuda_process *p)
 {
-    struct jp_cuda_row *total = &cuda->totals[process], *more;
+    struct jp_cuda_row *total = &cuda->totals[process];
     const struct cuda_moment *old = &beginning;
 
     *total = (struct jp_cuda_row){
@@ -108,12 +108,10 @@ static int add_rows(struct jp_cuda *cuda, size_t process,
         return 0;
     *total = between(process, p->start_us, &beginning,
                      &p->moments[p->n_moments - 1]);
-    more =
-        reallocarray(cuda->parts, cuda->n_parts + p->n_moments, sizeof(*more));
-    if (!more)
+    if (vector_resize(&cuda->parts, cuda->n_parts + p->n_moments,
+                      sizeof(*cuda->parts)) < 0)
         return -1;
     /* a part ends with each moment that was kept */
-    cuda->parts = more;
     for (size_t i = 0; i < p->n_moments; i++) {
         struct jp_cuda_row *row = &cuda->parts[cuda->n_parts++];
 

@@ -12,6 +12,7 @@
 
 #include "common/child.h"
 #include "common/quote.h"
+#include "common/vector.h"
 
 /* The words of the results, by enum doctor_verdict. */
 const char *const doctor_words[DOCTOR_VERDICTS] = {"ok", "skip", "warn",
@@ -51,18 +52,14 @@ void doctor_add(struct doctor *d, enum doctor_verdict verdict,
 {
     /* A check never fails: without memory, doctor_run returns an error at the
      * end. */
-    struct doctor_line *more =
-        reallocarray(d->lines, d->n_lines + 1, sizeof(*more));
+    bool has_room = VECTOR_DOUBLE(d->lines, d->n_lines) == 0;
     char *text;
     va_list ap;
 
-    /* reallocarray has moved the lines even if the text cannot be made. */
-    if (more)
-        d->lines = more;
     va_start(ap, fmt);
     text = made(fmt, ap);
     va_end(ap);
-    if (!more || !text) {
+    if (!has_room || !text) {
         free(text);
         d->failed = true;
         return;

@@ -19,6 +19,7 @@
 #include "common/fileio.h"
 #include "common/quote.h"
 #include "common/grammar.h"
+#include "common/vector.h"
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/doctor/doctor.h"
 
@@ -88,19 +89,15 @@ static void add_line(struct plugstack *s, bool required, const char *plugin,
 {
     struct plugstack_line line = {
         .required = required, .plugin = strdup(plugin), .where = strdup(where)};
-    struct plugstack_line *more =
-        s->n_lines < LINES_MAX
-            ? reallocarray(s->lines, s->n_lines + 1, sizeof(*more))
-            : NULL;
+    bool has_room = s->n_lines < LINES_MAX &&
+                    VECTOR_DOUBLE(s->lines, s->n_lines) == 0;
     char *word;
 
     /* Several blanks in a row give empty words. */
     while ((word = strsep(&rest, blanks)) && line.n_args < PLUGSTACK_ARGS_MAX)
         if (*word && (line.args[line.n_args] = strdup(word)))
             line.n_args++;
-    if (more)
-        s->lines = more;
-    if (!more || !line.plugin || !line.where) {
+    if (!has_room || !line.plugin || !line.where) {
         complain(s, where, "too many lines", "");
         free_line(&line);
         return;
@@ -148,13 +145,10 @@ static void read_line(struct plugstack *s, char *text, const char *file,
 static int read_file(struct plugstack *s, const char *path, int depth,
                      struct jp_error *err)
 {
-    char **more = reallocarray(s->files, s->n_files + 1, sizeof(*more));
     char *text, *rest, *line;
     unsigned number = 0;
 
-    if (more)
-        s->files = more;
-    if (!more || s->n_files >= FILES_MAX)
+    if (s->n_files >= FILES_MAX || VECTOR_DOUBLE(s->files, s->n_files) < 0)
         return error_set(err, "%s: too many files", path);
     if (fileio_read(path, true, FILE_MAX_BYTES, &text, NULL, err) < 0)
         return -1;

@@ -17,6 +17,7 @@
 #include "common/knob.h"
 #include "common/num.h"
 #include "common/quote.h"
+#include "common/vector.h"
 #include "orchestrator/agent/agent.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_options.h"
@@ -286,15 +287,11 @@ static bool is_here(const struct reading *r)
 /* Notes when a process of this node started. Returns -1 without memory. */
 static int note_start(struct targets *out, const struct started *one)
 {
-    struct started *more;
-
     if (one->pid <= 0 || !one->start)
         return 0;
-    more = realloc(out->started, (out->n_started + 1) * sizeof(*more));
-    if (!more)
+    if (VECTOR_DOUBLE(out->started, out->n_started) < 0)
         return -1;
-    out->started = more;
-    more[out->n_started++] = *one;
+    out->started[out->n_started++] = *one;
     return 0;
 }
 
@@ -305,7 +302,6 @@ static int read_file(struct reading *r)
     struct hangs_evidence evidence;
     struct jpr_record record;
     size_t before = r->sum.hangs->n_processes, now;
-    bool *more;
     int rc;
 
     while (recwalk_record(&r->walk, &record)) {
@@ -324,11 +320,9 @@ static int read_file(struct reading *r)
                                                  evidence.process.start});
     hangs_evidence_fini(&evidence);
     now = r->sum.hangs->n_processes;
-    more = realloc(r->here, (now + 1) * sizeof(*more));
-    if (rc < 0 || !more)
+    if (rc < 0 || vector_resize(&r->here, now + 1, sizeof(*r->here)) < 0)
         return -1;
     /* One flag for each process, in the order of hangs_sum_add. */
-    r->here = more;
     while (before < now)
         r->here[before++] = here;
     return 0;

@@ -534,12 +534,9 @@ static int talk_read(struct talk *talk, uint64_t limit_ms)
     /* One byte is kept for NUL. */
     if (talk->len + 1 >= talk->room) {
         size_t room = talk->room ? talk->room * 2 : 65536;
-        char *more = room <= RAS_ANSWER_MAX * 2 ? realloc(talk->buf, room)
-                                                : NULL;
 
-        if (!more)
+        if (room > RAS_ANSWER_MAX * 2 || vector_resize(&talk->buf, room, 1) < 0)
             return -1;
-        talk->buf = more;
         talk->room = room;
     }
     if (wait_for(talk, POLLIN, limit_ms) <= 0)

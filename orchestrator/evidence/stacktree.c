@@ -3,6 +3,7 @@
  *
  * stacktree_add is the entry: it collects the frames of a thread in struct
  * stack, and at the next thread adds them to the tree (add_thread). */
+#include "common/vector.h"
 #include "orchestrator/evidence/hangstacks.h"
 
 #include <ctype.h>
@@ -51,13 +52,8 @@ static int64_t tree_child(struct stacktree *tree, uint32_t parent, bool python,
     if (tree->n_frames >= STACKTREE_FRAMES ||
         tree->frames[parent].n_children >= STACKTREE_CHILDREN)
         return 0;
-    if (tree->n_frames == tree->room) {
-        f = realloc(tree->frames, tree->room * 2 * sizeof(*f));
-        if (!f)
-            return -1;
-        tree->frames = f;
-        tree->room *= 2;
-    }
+    if (VECTOR_ROOM(tree->frames, tree->n_frames + 1, tree->room) < 0)
+        return -1;
     /* The frame is complete before it is linked, so that a failure leaves the
      * tree valid. */
     i = (uint32_t) tree->n_frames;

@@ -16,6 +16,7 @@
 
 #include "common/clockmap.h"
 #include "common/json_stream.h"
+#include "common/vector.h"
 #include "orchestrator/export/export.h"
 #include "orchestrator/ingest/hangs.h"
 #include "orchestrator/show/jobranks.h"
@@ -191,20 +192,17 @@ static uint64_t find_origin(struct jp_recwalk *walk,
 static struct comm_lanes *lanes_of(struct trace *t, uint32_t comm)
 {
     uint32_t n = t->n_comms;
-    struct comm_lanes *more;
 
     if (comm < n)
         return &t->comms[comm];
     while (n <= comm)
         n = n ? 2 * n : 16;
-    more = reallocarray(t->comms, n, sizeof(*more));
-    if (!more)
+    if (vector_resize(&t->comms, n, sizeof(*t->comms)) < 0)
         return NULL;
     /* no lane in use */
-    memset(more + t->n_comms, 0, (n - t->n_comms) * sizeof(*more));
-    t->comms = more;
+    memset(t->comms + t->n_comms, 0, (n - t->n_comms) * sizeof(*t->comms));
     t->n_comms = n;
-    return &more[comm];
+    return &t->comms[comm];
 }
 
 /* The first lane that is free at the event's start. */
@@ -329,7 +327,6 @@ static void pick_pid(struct trace *t, uint64_t index)
 {
     int64_t rank = t->rank;
     size_t n = t->n_taken;
-    bool *more;
 
     t->pid = FREE_PIDS + index;
     /* no rank, or one that a number of our own could be */
@@ -338,11 +335,9 @@ static void pick_pid(struct trace *t, uint64_t index)
     if ((size_t) rank >= n) {
         while (n <= (size_t) rank)
             n = n ? 2 * n : 64;
-        more = realloc(t->taken, n);
-        if (!more)
+        if (vector_resize(&t->taken, n, sizeof(*t->taken)) < 0)
             return;
-        memset(more + t->n_taken, 0, n - t->n_taken);
-        t->taken = more;
+        memset(t->taken + t->n_taken, 0, n - t->n_taken);
         t->n_taken = n;
     }
     /* two processes with one rank: the first one gets it */
@@ -387,7 +382,6 @@ static int64_t foreign_comm(struct foreign *f, const struct record *r,
                             bool *is_new)
 {
     struct foreign_comm one = {.rank = r->rank, .n_ranks = r->n_ranks};
-    struct foreign_comm *more;
 
     copy_text(one.id, sizeof(one.id), &r->id);
     *is_new = false;
@@ -398,13 +392,11 @@ static int64_t foreign_comm(struct foreign *f, const struct record *r,
         if (!strcmp(f->comms[at].id, one.id) && f->comms[at].rank == one.rank)
             return f->last = at;
     }
-    more = reallocarray(f->comms, f->n_comms + 1, sizeof(*more));
-    if (!more) {
+    if (VECTOR_DOUBLE(f->comms, f->n_comms) < 0) {
         f->no_memory = true;
         return -1;
     }
     copy_text(one.name, sizeof(one.name), &r->name);
-    f->comms = more;
     f->comms[f->n_comms] = one;
     *is_new = true;
     return f->last = f->n_comms++;

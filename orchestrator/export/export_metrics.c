@@ -16,6 +16,7 @@
 #include "common/fileio.h"
 #include "common/hash.h"
 #include "common/num.h"
+#include "common/vector.h"
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/show/csvtable.h"
 
@@ -68,20 +69,12 @@ static double real_of(const char *text)
     return *text && !*end && isfinite(value) ? value : NAN;
 }
 
-/* Appends a zeroed row; the array doubles. NULL without memory. */
+/* Appends a zeroed row. NULL without memory. */
 static void *row_of(void **rows, size_t *n, size_t size)
 {
-    void *more = *rows;
-
-    if (!(*n & (*n - 1))) {
-        more = reallocarray(*rows, *n ? 2 * *n : 1, size);
-        if (!more)
-            return NULL;
-        *rows = more;
-    }
-    more = (char *) more + (*n)++ * size;
-    memset(more, 0, size);
-    return more;
+    if (vector_double(rows, *n, size) < 0)
+        return NULL;
+    return memset((char *) *rows + (*n)++ * size, 0, size);
 }
 
 /* Passes each row of csv/NAME.csv to take. A missing table has no rows. */

@@ -14,6 +14,7 @@
 
 #include "common/fileio.h"
 #include "common/json_stream.h"
+#include "common/vector.h"
 #include "plugins/nsys/nsys_read.h"
 
 /* levels of folders, and exports at most */
@@ -94,18 +95,8 @@ static void add(struct finding *f, const char *path)
     struct export_nsys *list = f->list;
     struct export_nsys_one one = {.path = strdup(path)};
 
-    if (list->n == f->room) {
-        size_t room = f->room ? 2 * f->room : 16;
-        struct export_nsys_one *more =
-            reallocarray(list->at, room, sizeof(*more));
-
-        if (more) {
-            list->at = more;
-            f->room = room;
-        }
-    }
     /* no memory */
-    if (!one.path || list->n == f->room) {
+    if (!one.path || VECTOR_ROOM(list->at, list->n + 1, f->room) < 0) {
         free(one.path);
         f->failed = true;
     } else if (list->n < EXPORTS_MAX && look(&one, f->clocks)) {

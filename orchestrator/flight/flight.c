@@ -12,6 +12,7 @@
 #include "common/figure.h"
 #include "common/logsource.h"
 #include "common/quote.h"
+#include "common/vector.h"
 #include "orchestrator/flight/flight_tree.h"
 
 /* --- read all dumps ------------------------------------------------------- */
@@ -22,19 +23,14 @@ static char *read_file(const char *path, size_t *len, struct jp_error *err)
 {
     struct jp_logsource *source = logsource_open(path, err);
     size_t room = 1 << 16;
-    char *bytes = source ? malloc(room) : NULL, *more;
+    char *bytes = source ? malloc(room) : NULL;
     ssize_t got = 1;
 
     *len = 0;
     while (bytes && got > 0 && *len <= FLIGHT_BYTES_MAX) {
-        if (*len == room) {
-            more = realloc(bytes, 2 * room);
-            if (!more) {
-                error_set(err, "out of memory");
-                break;
-            }
-            bytes = more;
-            room *= 2;
+        if (VECTOR_ROOM(bytes, *len + 1, room) < 0) {
+            error_set(err, "out of memory");
+            break;
         }
         got = logsource_read(source, bytes + *len, room - *len, err);
         *len += got > 0 ? (size_t) got : 0;

@@ -8,6 +8,7 @@
 
 #include "common/fileio.h"
 #include "common/num.h"
+#include "common/vector.h"
 #include "orchestrator/flight/flight.h"
 #include "orchestrator/flight/flight_tree.h"
 
@@ -105,17 +106,11 @@ static size_t find_group(struct reading *r, const char *name, const char *desc,
     }
     if (flight->n_groups == FLIGHT_GROUPS_MAX)
         return SIZE_MAX;
-    more = flight->groups;
-    if (!(flight->n_groups & (flight->n_groups - 1)))
-        more = reallocarray(more, flight->n_groups ? 2 * flight->n_groups : 1,
-                            sizeof(*more));
-    if (more)
-        flight->groups = more;
-    if (!more || r->failed) {
+    if (VECTOR_DOUBLE(flight->groups, flight->n_groups) < 0 || r->failed) {
         r->failed = true;
         return SIZE_MAX;
     }
-    more += flight->n_groups;
+    more = &flight->groups[flight->n_groups];
     *more = (struct flight_group){.name = name, .desc = desc, .n_ranks = n};
     more->ranks = malloc((n + 1) * sizeof(*ranks));
     if (!more->ranks) {
@@ -132,7 +127,6 @@ static size_t find_group(struct reading *r, const char *name, const char *desc,
 static struct flight_place *place_of(struct reading *r, size_t group)
 {
     struct flight_dump *d = r->dump;
-    struct flight_place *more;
 
     if (group == SIZE_MAX)
         return NULL;
@@ -141,22 +135,17 @@ static struct flight_place *place_of(struct reading *r, size_t group)
             return &d->places[i];
     if (d->n_places == PG_MAX)
         return NULL;
-    more = d->places;
-    if (!(d->n_places & (d->n_places - 1)))
-        more = reallocarray(more, d->n_places ? 2 * d->n_places : 1,
-                            sizeof(*more));
-    if (!more) {
+    if (VECTOR_DOUBLE(d->places, d->n_places) < 0) {
         r->failed = true;
         return NULL;
     }
-    d->places = more;
-    more[d->n_places] = (struct flight_place){.group = group,
-                                              .pg_id = -1,
-                                              .low = -1,
-                                              .high = -1,
-                                              .called = -1,
-                                              .ended = -1};
-    return &more[d->n_places++];
+    d->places[d->n_places] = (struct flight_place){.group = group,
+                                                   .pg_id = -1,
+                                                   .low = -1,
+                                                   .high = -1,
+                                                   .called = -1,
+                                                   .ended = -1};
+    return &d->places[d->n_places++];
 }
 
 const struct flight_place *flight_dump_place(const struct flight_dump *dump,
@@ -445,21 +434,13 @@ static void read_func(const struct ring_entry *e, char *buf, size_t size)
 static struct flight_op *add_op(struct reading *r)
 {
     struct flight_dump *d = r->dump;
-    struct flight_op *more = d->ops;
+    struct flight_op *op = VECTOR_ADD(d->ops, d->n_ops, d->ops_room);
 
-    if (d->n_ops == d->ops_room) {
-        size_t room = d->ops_room ? 2 * d->ops_room : 8;
-
-        more = reallocarray(more, room, sizeof(*more));
-        if (!more) {
-            r->failed = true;
-            return NULL;
-        }
-        d->ops_room = room;
-    }
-    d->ops = more;
-    more[d->n_ops] = (struct flight_op){.peer = -1};
-    return &more[d->n_ops++];
+    if (op)
+        op->peer = -1;
+    else
+        r->failed = true;
+    return op;
 }
 
 /* Marks the entries of the coalesced call that this entry ends, or removes them

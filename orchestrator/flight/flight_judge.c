@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/vector.h"
 #include "orchestrator/flight/flight.h"
 
 const char *const flight_state_words[FLIGHT_N_STATES] = {
@@ -379,7 +380,7 @@ static int list_seen(struct judge *j)
     size_t in_group = 0;
 
     for (size_t i = 0, n; i < j->n_refs; i += n) {
-        struct flight_seen seen, *more = flight->seen;
+        struct flight_seen seen;
 
         for (n = 1;
              i + n < j->n_refs && j->refs[i + n].group == j->refs[i].group &&
@@ -401,17 +402,12 @@ static int list_seen(struct judge *j)
             free(seen.ranks);
             continue;
         }
-        if (flight->n_seen == j->room) {
-            j->room = j->room ? 2 * j->room : 16;
-            more = reallocarray(more, j->room, sizeof(*more));
-        }
-        if (!more) {
+        if (VECTOR_ROOM(flight->seen, flight->n_seen + 1, j->room) < 0) {
             free(seen.states);
             free(seen.ranks);
             return -1;
         }
-        flight->seen = more;
-        more[flight->n_seen++] = seen;
+        flight->seen[flight->n_seen++] = seen;
     }
     return 0;
 }
@@ -523,16 +519,9 @@ static bool answers(const struct flight_dump *d, const struct flight_op *op,
 /* Adds a culprit. Returns 0, or -1 without memory. */
 static int add_culprit(struct jp_flight *flight, struct flight_culprit culprit)
 {
-    struct flight_culprit *more = flight->culprits;
-
-    if (!(flight->n_culprits & (flight->n_culprits - 1)))
-        more = reallocarray(more,
-                            flight->n_culprits ? 2 * flight->n_culprits : 1,
-                            sizeof(*more));
-    if (!more)
+    if (VECTOR_DOUBLE(flight->culprits, flight->n_culprits) < 0)
         return -1;
-    flight->culprits = more;
-    more[flight->n_culprits++] = culprit;
+    flight->culprits[flight->n_culprits++] = culprit;
     return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "common/jsonload.h"
 #include "common/num.h"
+#include "common/vector.h"
 
 /* --- the tree ------------------------------------------------------------- */
 
@@ -16,20 +17,10 @@ static int reserve(void **array, size_t *room, size_t used, size_t more,
                    size_t size, size_t max, const char *what,
                    struct jp_error *err)
 {
-    size_t want = *room ? *room : 64;
-    void *bigger;
-
     if (more > max || used > max - more)
         return error_set(err, "more than %zu %s", max, what);
-    if (used + more <= *room)
-        return 0;
-    while (want < used + more)
-        want *= 2;
-    bigger = reallocarray(*array, want, size);
-    if (!bigger)
+    if (vector_room(array, used + more, room, size) < 0)
         return error_set(err, "out of memory");
-    *array = bigger;
-    *room = want;
     return 0;
 }
 

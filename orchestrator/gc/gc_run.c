@@ -26,6 +26,7 @@
 #include "common/jobconf.h"
 #include "common/openhere.h"
 #include "common/payer.h"
+#include "common/vector.h"
 
 /* --- find the jobs below a root, and charge each owner --- */
 
@@ -84,16 +85,14 @@ static bool is_owner(const struct gc_result *r, uid_t uid)
 static int add_owner(struct gc_result *r, uid_t uid)
 {
     size_t at = place_of(r, uid);
-    struct gc_owner *more;
 
     if (is_owner(r, uid))
         return 0;
-    more = reallocarray(r->owners, r->n_owners + 1, sizeof(*more));
-    if (!more)
+    if (VECTOR_DOUBLE(r->owners, r->n_owners) < 0)
         return -1;
-    r->owners = more;
-    memmove(more + at + 1, more + at, (r->n_owners - at) * sizeof(*more));
-    more[at] = (struct gc_owner){.uid = uid};
+    memmove(r->owners + at + 1, r->owners + at,
+            (r->n_owners - at) * sizeof(*r->owners));
+    r->owners[at] = (struct gc_owner){.uid = uid};
     r->n_owners++;
     return 0;
 }
@@ -102,8 +101,9 @@ static int add_owner(struct gc_result *r, uid_t uid)
  * one limit, because in root's folder no other owner's limit applies. */
 static uid_t payer_of(struct scan *s, uid_t uid)
 {
-    return uid == s->uid || is_owner(s->out, uid) ? uid
-                                                  : payers_find(&s->payers, uid);
+    return uid == s->uid || is_owner(s->out, uid)
+               ? uid
+               : payers_find(&s->payers, uid);
 }
 
 /* Charges the owner for the time since the last call, and for these folders and
@@ -172,18 +172,15 @@ static bool is_step(int at, const char *name)
 static void add_job(struct scan *s, int fd, const char *path)
 {
     struct gc_result *out = s->out;
-    struct gc_job *more;
     struct stat st;
 
     if (fstat(fd, &st) < 0 || (!s->all && st.st_uid != s->uid) ||
         !bill(s, st.st_uid, 0, 1))
         return;
-    more = reallocarray(out->jobs, out->n + 1, sizeof(*more));
-    if (!more) {
+    if (VECTOR_DOUBLE(out->jobs, out->n) < 0) {
         s->no_memory = true;
         return;
     }
-    out->jobs = more;
     out->jobs[out->n] = (struct gc_job){.path = strdup(path),
                                         .uid = st.st_uid,
                                         .dev = st.st_dev,

@@ -412,7 +412,7 @@ static struct entry *list(struct reading *r, int fd, size_t *n)
 {
     int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-    struct entry *entries = NULL, *more;
+    struct entry *entries = NULL;
     size_t names = 0;
 
     *n = 0;
@@ -429,17 +429,12 @@ static struct entry *list(struct reading *r, int fd, size_t *n)
         /* removed since the listing; what is mounted there is counted later */
         if (openhere_stat(fd, d->d_name, &st) < 0 && errno != EXDEV)
             continue;
-        /* the list doubles at each power of two */
-        more = (*n & (*n - 1)) == 0
-                   ? reallocarray(entries, 2 * *n + 1, sizeof(*more))
-                   : entries;
-        if (!more || !(more[*n].name = strdup(d->d_name))) {
-            entries = more ? more : entries;
+        if (VECTOR_DOUBLE(entries, *n) < 0 ||
+            !(entries[*n].name = strdup(d->d_name))) {
             /* the entries so far are returned and freed by the caller */
             r->rc = error_set(&r->err, "out of memory");
             break;
         }
-        entries = more;
         entries[*n].written_ns = (int64_t) num_add(
             num_mul((uint64_t) st.st_mtim.tv_sec, 1000000000) & INT64_MAX,
             (uint64_t) st.st_mtim.tv_nsec);
@@ -465,7 +460,6 @@ static int read_entry(struct reading *r, int dir, const char *folder,
 {
     int fd = openhere_read(dir, name, S_IFREG), done = 0;
     char *path = text_format("%s/%s", folder, name);
-    struct file_id *more;
     struct stat st;
 
     if (fd < 0) {
@@ -473,13 +467,9 @@ static int read_entry(struct reading *r, int dir, const char *folder,
         /* read already, before it was renamed */
     } else if (fstat(fd, &st) < 0 || was_read(r, &st)) {
         done = 0;
-    } else if (!(more =
-                     reallocarray(r->files, r->n_files + 1, sizeof(*more))) ||
-               !path) {
-        r->files = more ? more : r->files;
+    } else if (VECTOR_DOUBLE(r->files, r->n_files) < 0 || !path) {
         r->rc = error_set(&r->err, "out of memory");
     } else {
-        r->files = more;
         r->files[r->n_files++] = (struct file_id){st.st_dev, st.st_ino};
         done = 1;
         /* a file of another user in this folder proves nothing about its owner
@@ -587,16 +577,9 @@ static void add_member(struct reading *r, int root, const char *name,
         count_stranger(r, root, name);
         goto out;
     }
-    if (members->n == members->room) {
-        size_t room = members->room ? 2 * members->room : 64;
-        struct member *more = reallocarray(members->at, room, sizeof(*more));
-
-        if (!more) {
-            r->rc = error_set(&r->err, "out of memory");
-            goto out;
-        }
-        members->at = more;
-        members->room = room;
+    if (VECTOR_ROOM(members->at, members->n + 1, members->room) < 0) {
+        r->rc = error_set(&r->err, "out of memory");
+        goto out;
     }
     if (payers_find(&r->payers, uid) == PAYER_NAMELESS &&
         r->nameless >= NAMES_MOST) {

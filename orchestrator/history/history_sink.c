@@ -27,6 +27,7 @@
 #include "common/fileio.h"
 #include "common/ownplace.h"
 #include "common/sitelog.h"
+#include "common/vector.h"
 
 /* Names and limits of files. */
 #define SUFFIX ".jsonl"
@@ -206,7 +207,7 @@ static void trim(const struct place *p)
 {
     int copy = openat(p->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-    struct entry *entries = NULL, *more;
+    struct entry *entries = NULL;
     uint64_t sum = 0;
     size_t n = 0;
 
@@ -217,10 +218,8 @@ static void trim(const struct place *p)
             fstatat(p->dir, d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
             !S_ISREG(st.st_mode))
             continue;
-        more = reallocarray(entries, n + 1, sizeof(*more));
-        if (!more)
+        if (VECTOR_DOUBLE(entries, n) < 0)
             break;
-        entries = more;
         snprintf(entries[n].name, sizeof(entries[n].name), "%s", d->d_name);
         entries[n].bytes = (uint64_t) st.st_size;
         entries[n].written_ns = st.st_mtim.tv_sec * INT64_C(1000000000) +

@@ -13,6 +13,7 @@
 #include "common/fileio.h"
 #include "common/logsource.h"
 #include "common/quote.h"
+#include "common/vector.h"
 #include "plugins/backend.h"
 #include "plugins/copper/copper_counts.h"
 #include "plugins/kineto/kineto.h"
@@ -310,7 +311,6 @@ static int add_file(struct walk *walk, const char *path, const struct stat *st,
                                  .folder = folder_of(path, folder),
                                  .head = walk->head,
                                  .given = given};
-    struct filekinds_file *more = found->files;
     enum filekind kind;
     ssize_t n;
 
@@ -321,20 +321,14 @@ static int add_file(struct walk *walk, const char *path, const struct stat *st,
         if (n == 0 && kind == FILEKIND_UNKNOWN)
             kind = FILEKIND_EMPTY;
     }
-    /* arrays double at powers of two */
-    if (!(found->n_files & (found->n_files - 1)))
-        more = reallocarray(found->files,
-                            found->n_files ? 2 * found->n_files : 1,
-                            sizeof(*more));
-    if (!more)
+    if (VECTOR_DOUBLE(found->files, found->n_files) < 0)
         return -1;
-    found->files = more;
-    more[found->n_files] = (struct filekinds_file){
+    found->files[found->n_files] = (struct filekinds_file){
         .path = strdup(path),
         .kind = kind,
         .mtime_us = (int64_t) st->st_mtim.tv_sec * 1000000 +
                     st->st_mtim.tv_nsec / 1000};
-    return more[found->n_files++].path ? 0 : -1;
+    return found->files[found->n_files++].path ? 0 : -1;
 }
 
 /* A callback of type treewalk_see. What is no regular file is named by the

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "common/vector.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/insight.h"
 
@@ -53,13 +54,11 @@ static struct jp_attempt *attempt_of(struct jp_attempts *out, int64_t restarts)
     for (size_t i = 0; i < out->n; i++)
         if (out->list[i].restarts == restarts)
             return &out->list[i];
-    more = realloc(out->list, (out->n + 1) * sizeof(*more));
-    if (!more)
-        return NULL;
-    out->list = more;
-    more[out->n] =
-        (struct jp_attempt){.restarts = (uint32_t) restarts, .rank = -1};
-    return &more[out->n++];
+    more = VECTOR_DOUBLE_ADD(out->list, out->n);
+    if (more)
+        *more =
+            (struct jp_attempt){.restarts = (uint32_t) restarts, .rank = -1};
+    return more;
 }
 
 /* Counts the processes of each attempt. -1: no memory. */

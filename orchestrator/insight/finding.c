@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "common/vector.h"
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
 
@@ -36,17 +37,13 @@ const char *const finding_gains[JP_GAINS] = {
     [JP_GAIN_BOUND] = "bound",
 };
 
-/* Grows by one at a time, as findings are few. */
 struct jp_finding *findings_add(struct jp_findings *list,
                                 enum jp_finding_kind kind)
 {
-    struct jp_finding *more =
-        reallocarray(list->at, list->n + 1, sizeof(*more));
+    struct jp_finding *more = VECTOR_DOUBLE_ADD(list->at, list->n);
 
     if (!more)
         return NULL;
-    list->at = more;
-    more += list->n++;
     *more = (struct jp_finding){.kind = kind,
                                 .comm = -1,
                                 .rank = -1,

@@ -21,6 +21,7 @@
 #include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
 #include "common/stats.h"
+#include "common/vector.h"
 
 double late_worth(double run_us, double peers_us)
 {
@@ -266,13 +267,9 @@ static int put(struct times *t, const struct jp_op *op)
 {
     if (t->n == t->room) {
         size_t room = t->room ? 2 * t->room : 1024;
-        double *least = reallocarray(t->least, room, sizeof(*least));
-        double *most = least ? reallocarray(t->most, room, sizeof(*most))
-                             : NULL;
 
-        t->least = least ? least : t->least;
-        t->most = most ? most : t->most;
-        if (!most)
+        if (vector_resize(&t->least, room, sizeof(*t->least)) < 0 ||
+            vector_resize(&t->most, room, sizeof(*t->most)) < 0)
             return -1;
         t->room = room;
     }

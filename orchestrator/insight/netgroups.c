@@ -23,6 +23,7 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/netcells.h"
 #include "common/stats.h"
+#include "common/vector.h"
 
 /* --- which nodes the slow communicators share ----------------------------- */
 
@@ -468,14 +469,8 @@ struct groups {
 
 static struct group *add(struct groups *g, const struct group *group)
 {
-    if (!(g->n & (g->n - 1))) {
-        struct group *more =
-            reallocarray(g->at, g->n ? 2 * g->n : 1, sizeof(*more));
-
-        if (!more)
-            return NULL;
-        g->at = more;
-    }
+    if (VECTOR_DOUBLE(g->at, g->n) < 0)
+        return NULL;
     g->at[g->n] = *group;
     return &g->at[g->n++];
 }

@@ -19,6 +19,7 @@
 #include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/limits.h"
 #include "common/stats.h"
+#include "common/vector.h"
 
 /* --- warm-up -------------------------------------------------------------- */
 
@@ -163,19 +164,10 @@ out:
     return rc;
 }
 
-/* Returns room for one more cell, not counted yet. It doubles at each power of
- * two. NULL: no memory. */
+/* Returns room for one more cell, not counted yet. NULL: no memory. */
 static struct jp_netcell *new_cell(struct jp_netcells *cells)
 {
-    struct jp_netcell *more = cells->at;
-
-    if (!(cells->n & (cells->n - 1))) {
-        more = reallocarray(more, cells->n ? 2 * cells->n : 1, sizeof(*more));
-        if (!more)
-            return NULL;
-        cells->at = more;
-    }
-    return more + cells->n;
+    return VECTOR_DOUBLE(cells->at, cells->n) < 0 ? NULL : cells->at + cells->n;
 }
 
 /* Returns the cell of a communicator's function (borrowed from the result) and
@@ -516,13 +508,9 @@ static int add(struct reading *rd, const struct jp_netseries *which,
         return -1;
     if ((double) n < limits_get(JP_LIMIT_NET_OPS))
         return 0;
-    if (!(list->n & (list->n - 1))) {
-        more = reallocarray(list->at, list->n ? 2 * list->n : 1, sizeof(*more));
-        if (!more)
-            return -1;
-        list->at = more;
-    }
-    more = &list->at[list->n++];
+    more = VECTOR_DOUBLE_ADD(list->at, list->n);
+    if (!more)
+        return -1;
     *more = series;
     more->bytes = ops[0].bytes;
     more->gbs_us = which->gbs_us * (double) more->bytes;
@@ -591,13 +579,9 @@ static int gather(struct samples *s, const struct jp_op *op)
 {
     if (s->n == s->room) {
         size_t room = s->room ? 2 * s->room : 1024;
-        struct sample *at = reallocarray(s->at, room, sizeof(*at));
-        double *scratch =
-            at ? reallocarray(s->scratch, room, 2 * sizeof(*scratch)) : NULL;
 
-        s->at = at ? at : s->at;
-        s->scratch = scratch ? scratch : s->scratch;
-        if (!scratch)
+        if (vector_resize(&s->at, room, sizeof(*s->at)) < 0 ||
+            vector_resize(&s->scratch, room, 2 * sizeof(*s->scratch)) < 0)
             return -1;
         s->room = room;
     }
@@ -628,14 +612,8 @@ static int weigh_in(struct weight **weights, size_t *n, const struct jp_op *op,
                     bool first)
 {
     if (first) {
-        if (!(*n & (*n - 1))) {
-            struct weight *more =
-                reallocarray(*weights, *n ? 2 * *n : 1, sizeof(*more));
-
-            if (!more)
-                return -1;
-            *weights = more;
-        }
+        if (VECTOR_DOUBLE(*weights, *n) < 0)
+            return -1;
         (*weights)[(*n)++] = (struct weight){.comm = op->comm};
     }
     (*weights)[*n - 1].ops++;

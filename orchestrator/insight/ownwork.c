@@ -11,6 +11,7 @@
 
 #include "common/figure.h"
 #include "common/sorted.h"
+#include "common/vector.h"
 #include "orchestrator/insight/finding.h"
 
 /* The names of a process in alphabetical order. */
@@ -204,7 +205,7 @@ static size_t list_names(const struct peers *p, size_t subject,
 static int compare(struct jp_ownwork *own, struct peers *p, size_t subject)
 {
     struct jp_ownwork_process *of = &own->of[subject];
-    struct jp_ownwork_row rows[TRACED_NAMES], *more;
+    struct jp_ownwork_row rows[TRACED_NAMES];
     const struct traced *t = &p->list[subject];
 
     *of = (struct jp_ownwork_process){
@@ -219,11 +220,9 @@ static int compare(struct jp_ownwork *own, struct peers *p, size_t subject)
     of->more_us = own_time(t) - median_time(p, own_time);
     of->own_more_us = own_kernels(t) - median_time(p, own_kernels);
     of->idle_more_us = idle(t) - median_time(p, idle);
-    more = reallocarray(own->rows, own->n_rows + 2 * JP_OWNWORK_ROWS,
-                        sizeof(*more));
-    if (!more)
+    if (vector_resize(&own->rows, own->n_rows + 2 * JP_OWNWORK_ROWS,
+                      sizeof(*own->rows)) < 0)
         return -1;
-    own->rows = more;
     for (int kind = JP_OWNWORK_KERNEL; kind <= JP_OWNWORK_CALL; kind++) {
         size_t n = list_names(p, subject, (enum jp_ownwork_kind) kind, rows);
 

@@ -50,12 +50,10 @@ static uint32_t op_get(struct replay *x, uint32_t k, uint64_t number,
         return REPLAY_NONE;
     if (number >= key->n) {
         size_t n = number + number / 2 + 16;
-        uint32_t *more = reallocarray(key->ops, n, sizeof(*more));
 
-        if (!more)
+        if (vector_resize(&key->ops, n, sizeof(*key->ops)) < 0)
             return REPLAY_NONE;
-        memset(more + key->n, 0xff, (n - key->n) * sizeof(*more));
-        key->ops = more;
+        memset(key->ops + key->n, 0xff, (n - key->n) * sizeof(*key->ops));
         key->n = n;
     }
     if (key->ops[number] == REPLAY_NONE) {

@@ -12,6 +12,7 @@
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
 #include "common/stats.h"
+#include "common/vector.h"
 
 /* An operation in which a candidate was last, or consecutive ones. */
 struct event {
@@ -375,16 +376,14 @@ static bool counts(const struct search *s, size_t rank, unsigned class,
 static int add_candidate(struct search *s, size_t rank, unsigned class,
                          unsigned k, double chance)
 {
-    struct candidate *more =
-        reallocarray(s->found, s->n_found + 1, sizeof(*more));
+    struct candidate *more;
     uint64_t times;
     double us = all_us(s, rank, class, k, &times);
     unsigned from = first_class(class);
 
-    if (!more)
+    if (VECTOR_DOUBLE(s->found, s->n_found) < 0)
         return -1;
-    s->found = more;
-    more += s->n_found;
+    more = &s->found[s->n_found];
     *more = (struct candidate){.class = class, .k = k};
     more->room = stalls_tally(&s->counts, rank, class)->ops[k];
     more->is = (struct jp_stall){.process = s->p->of_rank[rank],

@@ -18,6 +18,7 @@
 #include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/insight/limits.h"
 #include "common/stats.h"
+#include "common/vector.h"
 
 /* --- which waits ---------------------------------------------------------- */
 
@@ -81,7 +82,7 @@ static void keep_other(struct stalls_once_list *list, const struct jp_once *x)
  * others. One that goes on for much of the run is lateness. */
 static void keep(struct collecting *w, bool stalls)
 {
-    struct jp_once *x = &w->at, *more;
+    struct jp_once *x = &w->at;
     const struct stalls_series *all;
     bool lasts, start;
     uint64_t steps;
@@ -105,12 +106,11 @@ static void keep(struct collecting *w, bool stalls)
         keep_other(w->list, x);
         return;
     }
-    more = reallocarray(w->list->at, w->list->n + 1, sizeof(*more));
-    w->failed |= !more;
-    if (!more)
+    if (VECTOR_DOUBLE(w->list->at, w->list->n) < 0) {
+        w->failed = true;
         return;
-    w->list->at = more;
-    more[w->list->n++] = *x;
+    }
+    w->list->at[w->list->n++] = *x;
 }
 
 /* Keeps what is no stall by its length, or because other ranks were late, too,

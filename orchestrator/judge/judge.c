@@ -13,6 +13,7 @@
 
 #include "common/figure.h"
 #include "common/stats.h"
+#include "common/vector.h"
 
 #define QUESTIONS 4    /* late, since when, node, stall */
 #define BLOCKS_MIN 8   /* of the run with operations, to know the scatter */
@@ -611,13 +612,10 @@ static void measure_net(struct work *w)
 static struct judge_answer *add_answer(struct judge *j, enum judge_kind kind,
                                        size_t process, const struct work *w)
 {
-    struct judge_answer *more =
-        reallocarray(j->answers, j->n + 1, sizeof(*more));
+    struct judge_answer *more = VECTOR_DOUBLE_ADD(j->answers, j->n);
 
     if (!more)
         return NULL;
-    j->answers = more;
-    more += j->n++;
     *more = (struct judge_answer){.kind = kind,
                                   .process = process,
                                   .host = w->p->list[process].host_at,

@@ -37,6 +37,7 @@
 #include "common/ownfile.h"
 #include "common/ownplace.h"
 #include "common/ownproc.h"
+#include "common/vector.h"
 #include "orchestrator/live/elasticfile.h"
 #include "plugins/nccl_recorder/recfile.h"
 
@@ -405,12 +406,10 @@ static int add_pidfd(struct ends *e, struct watched *w)
 static struct watched *add_watched(struct ends *e,
                                    const struct recfile_process *is)
 {
-    struct watched *w = reallocarray(e->list, e->n + 1, sizeof(*w));
+    struct watched *w = VECTOR_DOUBLE_ADD(e->list, e->n);
 
     if (!w)
         return NULL;
-    e->list = w;
-    w += e->n++;
     *w = (struct watched){.is = *is,
                           .proc = OWNPROC_CLOSED,
                           .pidfd = -1,
@@ -578,13 +577,11 @@ static bool has_file(const struct ends *e, const char *name)
 
 static int add_file(struct ends *e, const char *name)
 {
-    struct recording *more =
-        reallocarray(e->files, e->n_files + 1, sizeof(*more));
+    struct recording *more;
 
-    if (!more)
+    if (VECTOR_DOUBLE(e->files, e->n_files) < 0)
         return -1;
-    e->files = more;
-    more += e->n_files;
+    more = &e->files[e->n_files];
     *more = (struct recording){.name = strdup(name), .early = NONE};
     if (!more->name)
         return -1;

@@ -461,18 +461,12 @@ static int join_all(struct livejoin *join, int folder, struct hangs_sum *sum,
     *heard_ns = INT64_MAX;
     for (size_t i = 0; i < join->n; i++) {
         size_t have = sum->hangs->n_processes;
-        struct hung_task *more;
 
         if (read_snap(join, folder, i) < 0)
             continue;
         /* livesnap_join needs room for the largest snapshot. */
-        if (have + LIVE_JOINED_MAX > room) {
-            room = 2 * room + LIVE_JOINED_MAX;
-            more = reallocarray(*tasks, room, sizeof(*more));
-            if (!more)
-                return -1;
-            *tasks = more;
-        }
+        if (VECTOR_ROOM(*tasks, have + LIVE_JOINED_MAX, room) < 0)
+            return -1;
         if ((int64_t) join->snap.real_ns < *heard_ns && !join->snap.last)
             *heard_ns = (int64_t) join->snap.real_ns;
         if (livesnap_join(&join->snap, sum, *tasks) < 0)

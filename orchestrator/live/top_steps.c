@@ -16,6 +16,7 @@
 #include "common/fileio.h"
 #include "common/jobconf.h"
 #include "common/profiler.h"
+#include "common/vector.h"
 #include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/nodelist.h"
@@ -163,13 +164,12 @@ static struct top_step *find_step(struct top *top, const char *dir)
 /* Adds a new step. Takes ownership of dir. */
 static int add_step(struct top *top, char *dir, struct jp_error *err)
 {
-    struct top_step *more = reallocarray(top->steps, top->n + 1, sizeof(*more));
+    struct top_step *more;
 
-    if (!more) {
+    if (VECTOR_DOUBLE(top->steps, top->n) < 0) {
         free(dir);
         return error_set(err, "out of memory");
     }
-    top->steps = more;
     more = &top->steps[top->n];
     *more = (struct top_step){.dir = dir, .status = TOP_SILENT};
     if (open_step(more, err) < 0) {

@@ -554,7 +554,6 @@ static int add_note(struct metricscollect *c, const struct user *u)
 {
     char *text = text_format("%s", u->name), *more;
     const char *between = ": ";
-    char **notes;
 
     for (int i = 0; i < WHYS && text; i++)
         if (u->left[i]) {
@@ -569,14 +568,11 @@ static int add_note(struct metricscollect *c, const struct user *u)
         free(text);
         text = more;
     }
-    notes = reallocarray(c->notes, c->n_notes + 1, sizeof(*notes));
-    if (notes)
-        c->notes = notes;
-    if (!text || !notes) {
+    if (!text || VECTOR_DOUBLE(c->notes, c->n_notes) < 0) {
         free(text);
         return -1;
     }
-    notes[c->n_notes++] = text;
+    c->notes[c->n_notes++] = text;
     return 0;
 }
 

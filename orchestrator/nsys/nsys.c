@@ -20,6 +20,7 @@
 #include "common/num.h"
 #include "common/quote.h"
 #include "common/utf8.h"
+#include "common/vector.h"
 #include "plugins/nsys/nsys_read.h"
 
 /* The layout of tables, as in `nsys profile --stats`. */
@@ -301,16 +302,9 @@ static bool ends(const char *name, const char *end)
 static void add(char ***list, size_t *n, size_t *room, const char *path,
                 size_t len, bool *failed)
 {
-    if (*n == *room) {
-        size_t more = *room ? 2 * *room : 16;
-        char **bigger = reallocarray(*list, more, sizeof(*bigger));
-
-        if (!bigger) {
-            *failed = true;
-            return;
-        }
-        *list = bigger;
-        *room = more;
+    if (VECTOR_ROOM(*list, *n + 1, *room) < 0) {
+        *failed = true;
+        return;
     }
     (*list)[*n] = strndup(path, len);
     if ((*list)[*n])
@@ -420,14 +414,11 @@ static struct jp_nsys_row *row_of(struct merging *m, enum nsys_table table,
         return NULL;
     if ((size_t) at >= m->room[table]) {
         size_t room = m->room[table] ? 2 * m->room[table] : 64;
-        struct jp_nsys_row *more =
-            reallocarray(m->rows[table], room, sizeof(*more));
 
-        if (!more)
+        if (vector_resize(&m->rows[table], room, sizeof(*m->rows[table])) < 0)
             return NULL;
-        memset(more + m->room[table], 0,
-               (room - m->room[table]) * sizeof(*more));
-        m->rows[table] = more;
+        memset(m->rows[table] + m->room[table], 0,
+               (room - m->room[table]) * sizeof(*m->rows[table]));
         m->room[table] = room;
     }
     return &m->rows[table][at];
@@ -472,15 +463,13 @@ static int keep_gaps(struct merging *m, size_t rank)
 {
     struct jp_nsys *out = m->out;
     const struct nsys_profile *p = &out->ranks[rank].p;
-    struct jp_nsys_gap *more;
 
     /* no gap in this rank */
     if (!p->n_top)
         return 0;
-    more = reallocarray(out->gaps, out->n_gaps + p->n_top, sizeof(*more));
-    if (!more)
+    if (vector_resize(&out->gaps, out->n_gaps + p->n_top, sizeof(*out->gaps)) <
+        0)
         return -1;
-    out->gaps = more;
     for (size_t i = 0; i < p->n_top; i++)
         out->gaps[out->n_gaps++] = (struct jp_nsys_gap){rank, p->top[i]};
     return 0;

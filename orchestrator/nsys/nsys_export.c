@@ -21,6 +21,7 @@
 #include "common/child.h"
 #include "common/fileio.h"
 #include "common/quote.h"
+#include "common/vector.h"
 #include "plugins/nsys/nsys_env.h"
 
 #define DEPTH 4 /* deep enough for <node>/nsys/ */
@@ -102,16 +103,9 @@ static int add(struct list *list, const char *path, const struct stat *st)
         free(one.target);
         return 0;
     }
-    if (list->n == list->room) {
-        size_t room = list->room ? 2 * list->room : 16;
-        struct wanted *more = reallocarray(list->at, room, sizeof(*more));
-
-        if (more) {
-            list->at = more;
-            list->room = room;
-        }
-    }
-    one.report = list->n < list->room ? strdup(path) : NULL;
+    one.report = VECTOR_ROOM(list->at, list->n + 1, list->room) == 0
+                     ? strdup(path)
+                     : NULL;
     if (!one.report) {
         free(one.target);
         return -1;

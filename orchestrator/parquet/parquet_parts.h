@@ -16,6 +16,7 @@
 #endif
 
 #include "common/hash.h"
+#include "common/vector.h"
 #include "orchestrator/parquet/parquet.h"
 
 /* Values from parquet.thrift. */
@@ -37,16 +38,10 @@ struct bytes {
 /* Makes room for n more bytes; NULL without memory. */
 static inline uint8_t *bytes_room(struct bytes *b, size_t n)
 {
-    if (n > b->size - b->n) {
-        size_t size = 2 * (b->n + n) + 256;
-        uint8_t *at = b->failed ? NULL : realloc(b->at, size);
-
-        if (!at) {
-            b->failed = true;
-            return NULL;
-        }
-        b->at = at;
-        b->size = size;
+    if (n > b->size - b->n &&
+        (b->failed || VECTOR_ROOM(b->at, b->n + n, b->size) < 0)) {
+        b->failed = true;
+        return NULL;
     }
     return b->at + b->n;
 }

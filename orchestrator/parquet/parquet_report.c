@@ -16,6 +16,7 @@
 #include "common/fileio.h"
 #include "common/lines.h"
 #include "common/utf8.h"
+#include "common/vector.h"
 #include "orchestrator/feature/feature.h"
 #include "orchestrator/parquet/parquet_feature.h"
 #include "orchestrator/report/tables.h"
@@ -119,16 +120,9 @@ struct chunk {
 /* Makes room for n bytes of text. 0, or -1 and c->err. */
 static int room(struct chunk *c, size_t n)
 {
-    char *more;
-
-    if (n <= c->size)
-        return 0;
-    more = realloc(c->text, 2 * n);
-    if (!more)
-        return error_set(&c->err, "out of memory");
-    c->text = more;
-    c->size = 2 * n;
-    return 0;
+    return VECTOR_ROOM(c->text, n, c->size) < 0
+               ? error_set(&c->err, "out of memory")
+               : 0;
 }
 
 /* Reads more. *n: number of bytes added after the present ones; 0 at the

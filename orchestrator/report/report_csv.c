@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/vector.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/report/busy.h"
 #include "orchestrator/report/out.h"
@@ -123,16 +124,8 @@ static ssize_t keep(void *cookie, const char *bytes, size_t n)
 {
     struct text *t = cookie;
 
-    if (n > t->size - t->used) {
-        /* doubled, so a chunk costs few copies */
-        size_t size = 2 * (t->used + n);
-        char *at = realloc(t->at, size);
-
-        if (!at)
-            return 0;
-        t->at = at;
-        t->size = size;
-    }
+    if (VECTOR_ROOM(t->at, t->used + n, t->size) < 0)
+        return 0;
     memcpy(t->at + t->used, bytes, n);
     t->used += n;
     return (ssize_t) n;

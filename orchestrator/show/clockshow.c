@@ -18,6 +18,7 @@
 #include "common/fileio.h"
 #include "common/json_stream.h"
 #include "common/quote.h"
+#include "common/vector.h"
 #include "orchestrator/show/show_table.h"
 #include "plugins/clock/clock_read.h"
 
@@ -182,20 +183,10 @@ static void add_line(struct edge *e, const struct clock_window *w,
                            RATE_CHANGE * passed;
 }
 
-/* Appends an edge of zeros. Returns NULL without memory. The list doubles at
- * each power of two. */
+/* Appends an edge of zeros. Returns NULL without memory. */
 static struct edge *add_edge(struct shown *s)
 {
-    struct edge *grown;
-
-    if ((s->n & (s->n - 1)) == 0) {
-        grown = realloc(s->edges, 2 * (s->n + 1) * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        s->edges = grown;
-    }
-    s->edges[s->n] = (struct edge){.from = ""};
-    return &s->edges[s->n++];
+    return VECTOR_DOUBLE_ADD(s->edges, s->n);
 }
 
 /* Adds the windows of one neighbour, w[0] to w[n - 1], which are in order of
@@ -230,16 +221,11 @@ static int add_windows(struct shown *s, const struct clock_file *file,
 static int add_file(struct shown *s, struct clock_file *file)
 {
     struct clock_window *w = file->windows;
-    struct origin *grown;
+    struct origin *grown = VECTOR_DOUBLE_ADD(s->origins, s->n_origins);
     size_t n;
 
-    if ((s->n_origins & (s->n_origins - 1)) == 0) {
-        grown = realloc(s->origins, 2 * (s->n_origins + 1) * sizeof(*grown));
-        if (!grown)
-            return -1;
-        s->origins = grown;
-    }
-    grown = &s->origins[s->n_origins++];
+    if (!grown)
+        return -1;
     *grown = (struct origin){.node_id = file->node_id, .job = file->job};
     memcpy(grown->node, file->node, sizeof(grown->node));
     s->bad_lines += file->bad_lines;

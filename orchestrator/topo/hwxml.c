@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/vector.h"
 #include "orchestrator/topo/topo_parts.h"
 
 /* Reads digits up to the first character that is none. Returns where it
@@ -429,21 +430,13 @@ static const char *attr_or_empty(const struct xmlscan *scan, const char *name)
     return value ? value : "";
 }
 
-/* The array doubles, so that adding is O(1) on average. */
 int hwxml_add(struct hwxml *xml, size_t *room,
               const struct hwxml_object *object, struct jp_error *err)
 {
     if (xml->n_objects == HWXML_MAX_OBJECTS)
         return error_set(err, "over %d objects", HWXML_MAX_OBJECTS);
-    if (xml->n_objects == *room) {
-        size_t grown = *room * 2 + 64;
-        void *more = realloc(xml->objects, grown * sizeof(*xml->objects));
-
-        if (!more)
-            return error_set(err, "out of memory");
-        xml->objects = more;
-        *room = grown;
-    }
+    if (VECTOR_ROOM(xml->objects, xml->n_objects + 1, *room) < 0)
+        return error_set(err, "out of memory");
     xml->objects[xml->n_objects] = *object;
     return (int) xml->n_objects++;
 }
@@ -498,15 +491,8 @@ static int add_info(struct reader *r, int object, struct jp_error *err)
         return 0;
     if (xml->n_infos == HWXML_MAX_INFOS)
         return error_set(err, "over %d infos", HWXML_MAX_INFOS);
-    if (xml->n_infos == r->info_room) {
-        size_t room = r->info_room * 2 + 64;
-        void *more = realloc(xml->infos, room * sizeof(*xml->infos));
-
-        if (!more)
-            return error_set(err, "out of memory");
-        xml->infos = more;
-        r->info_room = room;
-    }
+    if (VECTOR_ROOM(xml->infos, xml->n_infos + 1, r->info_room) < 0)
+        return error_set(err, "out of memory");
     xml->infos[xml->n_infos] = info;
     *first = (int) xml->n_infos++;
     return 0;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "common/vector.h"
 #include "orchestrator/topo/label_parts.h"
 
 /* ------------------------------ warnings */
@@ -53,20 +54,15 @@ find_or_add(struct jp_label *label, enum jp_warning_kind kind, const char *text)
  * once. */
 static int add_node(struct jp_warning *w, uint32_t node)
 {
-    uint32_t at = w->n_nodes, *more;
+    uint32_t at = w->n_nodes;
 
     /* Searched from the end, because nodes mostly come in order. */
     while (at && w->nodes[at - 1] > node)
         at--;
     if (at && w->nodes[at - 1] == node)
         return 0;
-    if (w->n_nodes == w->room) {
-        more = realloc(w->nodes, (w->room * 2 + 8) * sizeof(*more));
-        if (!more)
-            return -1;
-        w->nodes = more;
-        w->room = w->room * 2 + 8;
-    }
+    if (VECTOR_ROOM(w->nodes, (size_t) w->n_nodes + 1, w->room) < 0)
+        return -1;
     memmove(&w->nodes[at + 1], &w->nodes[at],
             (w->n_nodes - at) * sizeof(*w->nodes));
     w->nodes[at] = node;

@@ -104,7 +104,8 @@ struct jp_warning {
     char text[320]; /* without the names of the nodes */
     /* indices, ascending; NULL: it concerns the communicator */
     uint32_t *nodes;
-    uint32_t n_nodes, room;
+    uint32_t n_nodes;
+    size_t room;
 };
 
 #define LABEL_MAX_WARNINGS 24

@@ -14,6 +14,7 @@
 
 #include "common/figure.h"
 #include "common/num.h"
+#include "common/vector.h"
 #include "orchestrator/topo/topo_parts.h"
 
 const char *const label_fabric_word[JP_N_FABRICS] = {
@@ -549,11 +550,9 @@ static struct topo *find_or_add(struct groups *g, const struct topo *topo,
     for (size_t i = 0; i < g->n_narrowed; i++)
         if (g->narrowed[i].of == topo)
             return g->narrowed[i].topo;
-    more = reallocarray(g->narrowed, g->n_narrowed + 1, sizeof(*more));
-    if (!more)
+    if (VECTOR_DOUBLE(g->narrowed, g->n_narrowed) < 0)
         return NULL;
-    g->narrowed = more;
-    more += g->n_narrowed;
+    more = &g->narrowed[g->n_narrowed];
     *more = (struct label_narrowed){.of = topo,
                                     .topo = calloc(1, sizeof(struct topo))};
     if (!more->topo)

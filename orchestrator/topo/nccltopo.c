@@ -3,6 +3,7 @@
  * The elements become the objects of hwloc's XML (topo_parts.h), so that the
  * rest of the code needs only one model. read_element is called for each
  * opening element; `at` is the stack of open ones. */
+#include "common/vector.h"
 #include "orchestrator/topo/topo_parts.h"
 
 #include <stdlib.h>
@@ -321,15 +322,8 @@ static int read_link(struct reader *r, const struct place *in,
         return 0;
     if (xml->n_links == HWXML_MAX_LINKS)
         return error_set(err, "over %d links", HWXML_MAX_LINKS);
-    if (xml->n_links == r->link_room) {
-        size_t room = r->link_room * 2 + 64;
-        void *more = realloc(xml->links, room * sizeof(*xml->links));
-
-        if (!more)
-            return error_set(err, "out of memory");
-        xml->links = more;
-        r->link_room = room;
-    }
+    if (VECTOR_ROOM(xml->links, xml->n_links + 1, r->link_room) < 0)
+        return error_set(err, "out of memory");
     xml->links[xml->n_links++] = (struct hwxml_link){
         .object = in->device,
         .target = attr(r, "target") ? attr(r, "target") : "",

@@ -21,6 +21,7 @@
 #include "common/launched.h"
 #include "common/lines.h"
 #include "common/num.h"
+#include "common/vector.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/topo/nccldebug.h"
 #include "orchestrator/topo/sysfile.h"
@@ -107,19 +108,13 @@ static void put_line(struct rankscan *scan, const char *kind, json_t *json)
 /* Adds a process of the step. */
 static void add_process(struct rankscan *scan, const char *host, int64_t pid)
 {
-    struct rankscan_process *more = scan->processes;
-
-    if (scan->n_processes == scan->room) {
-        more = realloc(more, (scan->room * 2 + 16) * sizeof(*more));
-        if (!more) {
-            cut_short(scan, "out of memory");
-            return;
-        }
-        scan->processes = more;
-        scan->room = scan->room * 2 + 16;
+    if (VECTOR_ROOM(scan->processes, scan->n_processes + 1, scan->room) < 0) {
+        cut_short(scan, "out of memory");
+        return;
     }
-    more[scan->n_processes] = (struct rankscan_process){strdup(host), pid};
-    if (!more[scan->n_processes].host) {
+    scan->processes[scan->n_processes] =
+        (struct rankscan_process){strdup(host), pid};
+    if (!scan->processes[scan->n_processes].host) {
         cut_short(scan, "out of memory");
         return;
     }

@@ -22,6 +22,7 @@
 #include "common/num.h"
 #include "common/ownplace.h"
 #include "common/quote.h"
+#include "common/vector.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_options.h"
@@ -373,7 +374,7 @@ static char **job_words(const struct trial *t, const char *dir)
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
     char *folder = trial_quote(dir), *program = NULL, *wrap = NULL;
     uint64_t minutes = t->limit_us / 60000000 + 1 + JOB_MINUTES;
-    char **words = NULL, **more;
+    char **words = NULL;
     size_t k = 0;
 
     if (n > 0) {
@@ -387,9 +388,7 @@ static char **job_words(const struct trial *t, const char *dir)
         words = trial_sbatch_words(t, minutes, output);
     while (words && words[k])
         k++;
-    more = words ? realloc(words, (k + 2) * sizeof(*words)) : NULL;
-    if (more) {
-        words = more;
+    if (words && vector_resize(&words, k + 2, sizeof(*words)) == 0) {
         words[k] = wrap;
         words[k + 1] = NULL;
     } else {

@@ -14,6 +14,7 @@
 #include "common/fileio.h"
 #include "common/grammar.h"
 #include "common/quote.h"
+#include "common/vector.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/trial/trial.h"
 
@@ -187,8 +188,6 @@ static struct trial_axis *find_axis(struct trial *t, enum trial_kind kind,
 /* Appends value to the axis. Takes ownership of value; NULL means no memory. */
 static int add_value(struct trial_axis *axis, char *value, struct jp_error *err)
 {
-    char **grown = NULL;
-
     if (value && check_value(axis, value, err) < 0) {
         free(value);
         return -1;
@@ -198,13 +197,10 @@ static int add_value(struct trial_axis *axis, char *value, struct jp_error *err)
         return error_set(err, "%s: more than %d values", axis->name,
                          TRIAL_ARMS_MAX);
     }
-    if (value)
-        grown = realloc(axis->values, (axis->n + 1) * sizeof(*grown));
-    if (!grown) {
+    if (!value || VECTOR_DOUBLE(axis->values, axis->n) < 0) {
         free(value);
         return error_set(err, "out of memory");
     }
-    axis->values = grown;
     axis->values[axis->n++] = value;
     return 0;
 }
@@ -611,17 +607,10 @@ struct words {
 static void put(struct words *w, char *word)
 {
     /* one place is kept for the NULL at the end */
-    if (!word || w->n + 1 >= w->room) {
-        size_t room = w->room ? 2 * w->room : 64;
-        char **grown = word ? realloc(w->list, room * sizeof(*grown)) : NULL;
-
-        if (!grown) {
-            free(word);
-            w->failed = true;
-            return;
-        }
-        w->list = grown;
-        w->room = room;
+    if (!word || VECTOR_ROOM(w->list, w->n + 2, w->room) < 0) {
+        free(word);
+        w->failed = true;
+        return;
     }
     w->list[w->n++] = word;
     w->list[w->n] = NULL;
@@ -714,16 +703,13 @@ static char *union_of(const struct trial_axis *axis, size_t *n)
 
     for (size_t i = 0; i < axis->n && all; i++) {
         size_t more = strlen(axis->values[i]);
-        char *grown;
 
         if (!strcmp(axis->values[i], TRIAL_AS_IS))
             continue;
-        grown = realloc(all, len + more + 2);
-        if (!grown) {
+        if (vector_resize(&all, len + more + 2, 1) < 0) {
             free(all);
             return NULL;
         }
-        all = grown;
         if (len)
             all[len++] = ',';
         memcpy(all + len, axis->values[i], more + 1);

@@ -18,6 +18,7 @@
 #include "common/jobconf.h"
 #include "common/json_stream.h"
 #include "common/num.h"
+#include "common/vector.h"
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/show/csvtable.h"
 #include "orchestrator/upload/upload.h"
@@ -64,19 +65,12 @@ static int load_comms(struct job *job, const char *step, struct jp_error *err)
         return -1;
     }
     while ((rc = csvtable_next(&table, v, err)) > 0) {
-        /* doubled at powers of two */
-        struct comm *more =
-            (job->n_comms & (job->n_comms - 1)) == 0
-                ? reallocarray(job->comms, 2 * job->n_comms + 1, sizeof(*more))
-                : job->comms;
-        struct comm *c;
+        struct comm *c = VECTOR_DOUBLE_ADD(job->comms, job->n_comms);
 
-        if (!more) {
+        if (!c) {
             rc = error_set(err, "out of memory");
             break;
         }
-        job->comms = more;
-        c = &more[job->n_comms++];
         *c = (struct comm){strdup(v[0]), strdup(v[1]), strdup(v[2])};
         if (!c->id || !c->name || !c->type) {
             rc = error_set(err, "out of memory");

@@ -227,6 +227,7 @@ int upload_to_check(struct upload_to *to, const char *credentials,
 
 #include "common/jsonload.h"
 #include "common/loadlib.h"
+#include "common/vector.h"
 
 /* libcurl, loaded on demand: linking its thirty libraries would add 50 ms to
  * each start of jobprof. */
@@ -312,16 +313,7 @@ static uint64_t now_ms(void)
 /* Makes room for n more bytes. False: no memory. */
 static bool text_room(struct text *t, size_t n)
 {
-    char *more;
-
-    if (n <= t->size - t->n)
-        return true;
-    more = realloc(t->at, 2 * (t->n + n));
-    if (!more)
-        return false;
-    t->at = more;
-    t->size = 2 * (t->n + n);
-    return true;
+    return VECTOR_ROOM(t->at, t->n + n, t->size) == 0;
 }
 
 /* libcurl's callback for the answer's body. Anything but n ends the request. */

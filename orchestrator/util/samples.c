@@ -175,21 +175,14 @@ static enum jp_util_scope scope_of(enum util_kind kind, const char *id)
     return JP_UTIL_NODE;
 }
 
-/* Turns a member's sums into means and appends it. The list doubles at each
- * power of two. Returns 0 or -1. */
+/* Turns a member's sums into means and appends it. Returns 0 or -1. */
 static int keep(struct samples *s, const struct open_file *file,
                 const struct open_member *m)
 {
-    struct sampled *more;
-    size_t room = s->n & (s->n - 1) ? 0 : s->n ? s->n * 2 : 1;
+    struct sampled *more = VECTOR_DOUBLE_ADD(s->at, s->n);
 
-    if (room) {
-        more = realloc(s->at, room * sizeof(*more));
-        if (!more)
-            return -1;
-        s->at = more;
-    }
-    more = &s->at[s->n++];
+    if (!more)
+        return -1;
     *more = (struct sampled){.scope = scope_of(file->kind, m->id),
                              .node = file->node};
     memcpy(more->id, m->id, sizeof(more->id));

@@ -149,13 +149,10 @@ static struct member *find_member(struct loading *l, const char *id)
     /* a hostile file could name a new id in every line */
     if (l->n_members >= MEMBERS_MAX)
         return NULL;
-    more = realloc(l->members, (l->n_members + 1) * sizeof(*more));
+    more = VECTOR_DOUBLE_ADD(l->members, l->n_members);
     if (!more)
         return NULL;
-    l->members = more;
-    more = &l->members[l->n_members++];
     /* zeros are empty series */
-    memset(more, 0, sizeof(*more));
     memcpy(more->id, id, sizeof(more->id));
     return more;
 }
@@ -320,30 +317,28 @@ static int load_node(struct loading *l, const char *dir, const char *name,
                      struct jp_error *err)
 {
     struct jp_util *util = l->util;
-    char **more = realloc(util->nodes, (util->n_nodes + 1) * sizeof(*more));
     bool there = false;
     int rc = 0;
 
-    if (!more)
+    if (VECTOR_DOUBLE(util->nodes, util->n_nodes) < 0)
         return error_set(err, "out of memory");
     /* the name is kept only if there is a file */
-    util->nodes = more;
-    more[util->n_nodes] = strdup(name);
-    if (!more[util->n_nodes])
+    util->nodes[util->n_nodes] = strdup(name);
+    if (!util->nodes[util->n_nodes])
         return error_set(err, "out of memory");
     for (int kind = 0; kind < UTIL_KINDS && rc == 0; kind++) {
         char *path = text_format("%s/nodes/%s/util-%s.csv.gz", dir, name,
                                  util_tables[kind].name);
 
         rc = path ? load_file(l, (enum util_kind) kind, path,
-                              more[util->n_nodes], &there, err)
+                              util->nodes[util->n_nodes], &there, err)
                   : error_set(err, "out of memory");
         free(path);
     }
     if (there || rc < 0)
         util->n_nodes++; /* rows borrow the name */
     else
-        free(more[util->n_nodes]);
+        free(util->nodes[util->n_nodes]);
     return rc;
 }
 

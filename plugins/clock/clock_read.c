@@ -16,6 +16,7 @@
 #include "common/clockline.h"
 #include "common/lines.h"
 #include "common/num.h"
+#include "common/vector.h"
 #include "plugins/clock/clock_packet.h"
 
 /* Larger times and distances (36 years) are refused, so that differences
@@ -230,7 +231,6 @@ static int take_wall(const char *line, struct clock_file *file, bool is_set)
 {
     struct clock_wall *last = file->n_walls ? &file->walls[file->n_walls - 1]
                                             : NULL;
-    struct clock_wall *grown;
     int64_t mono, real, ahead;
 
     if (!clock_field_int(line, "mono_ns", -FAR_NS, FAR_NS, &mono) ||
@@ -244,13 +244,8 @@ static int take_wall(const char *line, struct clock_file *file, bool is_set)
         file->last_mono_ns = mono;
     if (last && llabs(ahead - last->real_less_mono_ns) <= SAME_NS)
         return 1;
-    /* room for a power of two: grow when the number has reached one */
-    if ((file->n_walls & (file->n_walls - 1)) == 0) {
-        grown = realloc(file->walls, 2 * (file->n_walls + 1) * sizeof(*grown));
-        if (!grown)
-            return -1;
-        file->walls = grown;
-    }
+    if (VECTOR_DOUBLE(file->walls, file->n_walls) < 0)
+        return -1;
     /* the first record only says where the clock is */
     file->walls[file->n_walls++] =
         (struct clock_wall){mono, ahead, is_set && last};
@@ -261,15 +256,8 @@ static int take_wall(const char *line, struct clock_file *file, bool is_set)
 static int append_window(struct clock_file *file,
                          const struct clock_window *window)
 {
-    struct clock_window *grown;
-
-    if ((file->n_windows & (file->n_windows - 1)) == 0) {
-        grown =
-            realloc(file->windows, 2 * (file->n_windows + 1) * sizeof(*grown));
-        if (!grown)
-            return -1;
-        file->windows = grown;
-    }
+    if (VECTOR_DOUBLE(file->windows, file->n_windows) < 0)
+        return -1;
     file->windows[file->n_windows++] = *window;
     return 1;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/vector.h"
 
 /* First lines of the tables; "Metdata" is Copper's spelling. */
 static const char *const titles[COPPER_N_CATEGORIES] = {
@@ -66,16 +67,8 @@ static int rows_append(struct copper_rows *rows, const char *text, size_t len,
     if (need > COPPER_PATH_MAX)
         return copper_stream_bad(rows->stream, err, "a path over %d bytes",
                                  COPPER_PATH_MAX);
-    if (need > rows->size) {
-        /* doubling keeps the copies of a long path few */
-        size_t size = need < 512 ? 1024 : 2 * need;
-        char *more = realloc(rows->path, size);
-
-        if (!more)
-            return error_set(err, "out of memory");
-        rows->path = more;
-        rows->size = size;
-    }
+    if (VECTOR_ROOM(rows->path, need, rows->size) < 0)
+        return error_set(err, "out of memory");
     if (len)
         memcpy(rows->path + rows->len, text, len);
     rows->len += len;

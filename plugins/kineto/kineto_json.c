@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/utf8.h"
+#include "common/vector.h"
 
 /* Bytes that are read at once. The buffer grows for a larger event. */
 #define BLOCK ((size_t) 256 << 10)
@@ -282,13 +283,9 @@ static bool read_more(struct kineto_lex *lex)
     lex->end -= lex->at;
     lex->at = 0;
     if (lex->room - lex->end < BLOCK) {
-        char *more = lex->room < (size_t) 2 * KINETO_EVENT
-                         ? realloc(lex->buf, 2 * lex->room)
-                         : NULL;
-
-        if (!more)
+        if (lex->room >= (size_t) 2 * KINETO_EVENT ||
+            vector_resize(&lex->buf, 2 * lex->room, 1) < 0)
             return false;
-        lex->buf = more;
         lex->room *= 2;
     }
     n = lex->fill(lex->arg, lex->buf + lex->end, lex->room - lex->end);

@@ -18,6 +18,7 @@
 #include "common/fnv.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
 #include "common/num.h"
+#include "common/vector.h"
 
 #define MAGIC_BYTES 8
 
@@ -337,17 +338,14 @@ static int take_comm(struct jp_recfile *file, const struct jpr_comm *comm)
         return -1;
     /* the index is below JPR_MAX_COMMS, so the table is bounded */
     if (comm->index >= n) {
-        struct recfile_comm **more;
-
         while (n <= comm->index)
             n = n ? 2 * n : 16;
-        more = reallocarray(file->comms, n, sizeof(*more));
-        if (!more) {
+        if (vector_resize(&file->comms, n, sizeof(*file->comms)) < 0) {
             free(one);
             return -1;
         }
-        memset(more + file->n_comms, 0, (n - file->n_comms) * sizeof(*more));
-        file->comms = more;
+        memset(file->comms + file->n_comms, 0,
+               (n - file->n_comms) * sizeof(*file->comms));
         file->n_comms = n;
     }
     file->comms[comm->index] = one;
@@ -368,7 +366,7 @@ static int take_comm(struct jp_recfile *file, const struct jpr_comm *comm)
 static int take_row(struct jp_recfile *file, struct recfile_comm *comm,
                     const struct jpr_comm_counts *row)
 {
-    struct recfile_count *more, one = {.counts = row->counts};
+    struct recfile_count one = {.counts = row->counts};
 
     recfile_copy(one.func, sizeof(one.func), row->func);
     for (size_t i = 0; i < comm->n_counts; i++)
@@ -378,11 +376,9 @@ static int take_row(struct jp_recfile *file, struct recfile_comm *comm,
         }
     if (comm->n_counts == MAX_COUNTS || file->n_counts == MAX_ROWS)
         return 0;
-    more = reallocarray(comm->counts, comm->n_counts + 1, sizeof(*more));
-    if (!more)
+    if (VECTOR_DOUBLE(comm->counts, comm->n_counts) < 0)
         return -1;
-    comm->counts = more;
-    more[comm->n_counts++] = one;
+    comm->counts[comm->n_counts++] = one;
     file->n_counts++;
     return 0;
 }
@@ -429,7 +425,7 @@ static int take_unseen(struct jp_recfile *file, struct recfile_comm *comm,
 {
     struct recfile_tail *tail = &file->tail;
     uint64_t calls = row->calls < UINT32_MAX ? row->calls : UINT32_MAX;
-    struct recfile_unseen *more, one = {.calls = calls};
+    struct recfile_unseen one = {.calls = calls};
 
     recfile_copy(one.func, sizeof(one.func), row->func);
     for (size_t i = 0; i < comm->n_unseen; i++)
@@ -440,11 +436,9 @@ static int take_unseen(struct jp_recfile *file, struct recfile_comm *comm,
         }
     if (comm->n_unseen == MAX_COUNTS || file->n_unseen == MAX_ROWS)
         return 0;
-    more = reallocarray(comm->unseen, comm->n_unseen + 1, sizeof(*more));
-    if (!more)
+    if (VECTOR_DOUBLE(comm->unseen, comm->n_unseen) < 0)
         return -1;
-    comm->unseen = more;
-    more[comm->n_unseen++] = one;
+    comm->unseen[comm->n_unseen++] = one;
     file->n_unseen++;
     add_unseen(tail, one.func, calls, 0);
     return 0;

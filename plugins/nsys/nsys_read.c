@@ -16,6 +16,7 @@
 
 #include "common/num.h"
 #include "common/quote.h"
+#include "common/vector.h"
 
 #define FAR_NS (INT64_C(1) << 61) /* larger times are refused */
 #define MAX_DEVICE 255
@@ -65,13 +66,12 @@ static int64_t find_line(struct nsys_lines *lines, const char *name)
                                                : NSYS_OTHERS);
     if (at >= 0 && (size_t) at >= lines->room) {
         size_t room = lines->room ? 2 * lines->room : 64;
-        struct nsys_sum *more = reallocarray(lines->sums, room, sizeof(*more));
 
-        if (!more)
+        if (vector_resize(&lines->sums, room, sizeof(*lines->sums)) < 0)
             return -1;
         /* new sums are empty */
-        memset(more + lines->room, 0, (room - lines->room) * sizeof(*more));
-        lines->sums = more;
+        memset(lines->sums + lines->room, 0,
+               (room - lines->room) * sizeof(*lines->sums));
         lines->room = room;
     }
     return at;

@@ -19,6 +19,7 @@
 
 #include "common/num.h"
 #include "common/ownproc.h"
+#include "common/vector.h"
 #include "plugins/util/util_gpu.h"
 #include "plugins/util/util_kernel.h"
 #include "plugins/util/util_rows.h"
@@ -172,13 +173,10 @@ static bool sysfs_has(struct util_probe *p, const char *device, bool is_disk,
 static void add_port(struct util_ports *p, const char *device, const char *name)
 {
     static const struct util_counter unset = {UTIL_NONE};
-    /* ports are few, so one at a time is fast enough */
-    struct port *more = realloc(p->ports, (p->n + 1) * sizeof(*more));
+    struct port *more = VECTOR_DOUBLE_ADD(p->ports, p->n);
 
     if (!more)
         return;
-    p->ports = more;
-    more = &p->ports[p->n++];
     *more = (struct port){.in = unset,
                           .out = unset,
                           .wait = unset,

@@ -19,6 +19,7 @@
 #include "common/lines.h"
 #include "common/num.h"
 #include "common/ownfile.h"
+#include "common/vector.h"
 
 #define LINE_MAX_BYTES 1024
 /* Bytes of text in memory, which is flushed when full. */
@@ -46,16 +47,8 @@ struct text {
 static int text_add(struct text *t, const char *bytes, size_t len,
                     struct jp_error *err)
 {
-    if (t->room - t->len < len) {
-        /* doubling keeps the copies few */
-        size_t room = (t->len + len) * 2;
-        char *more = realloc(t->bytes, room);
-
-        if (!more)
-            return error_set(err, "out of memory");
-        t->bytes = more;
-        t->room = room;
-    }
+    if (VECTOR_ROOM(t->bytes, t->len + len, t->room) < 0)
+        return error_set(err, "out of memory");
     memcpy(t->bytes + t->len, bytes, len);
     t->len += len;
     return 0;
@@ -245,7 +238,7 @@ static struct util_row *find_open(struct util_file *file, const char *id)
 static int take_row(struct util_file *file, enum util_kind kind,
                     const struct util_row *row, struct jp_error *err)
 {
-    struct util_row *open = find_open(file, row->id), *more;
+    struct util_row *open = find_open(file, row->id);
     int rc = 0;
 
     /* nothing to merge: straight to the text */
@@ -254,11 +247,9 @@ static int take_row(struct util_file *file, enum util_kind kind,
     if (open) {
         merge_rows(open, row);
     } else {
-        more = realloc(file->open, (file->n_open + 1) * sizeof(*more));
-        if (!more)
+        open = VECTOR_DOUBLE_ADD(file->open, file->n_open);
+        if (!open)
             return error_set(err, "out of memory");
-        file->open = more;
-        open = &more[file->n_open++];
         *open = *row;
     }
     if (open->samples >= file->merge) {

@@ -23,6 +23,7 @@
 #include "common/launched.h"
 #include "common/num.h"
 #include "common/ownproc.h"
+#include "common/vector.h"
 #include "plugins/util/util_gpu.h"
 #include "plugins/util/util_kernel.h"
 
@@ -188,13 +189,10 @@ static bool is_ours(struct util_tasks *p, const struct ownproc *proc,
 static int add_process(struct util_tasks *p, struct ownproc *proc,
                        uint32_t rank, int64_t number, struct jp_error *err)
 {
-    struct process *more =
-        realloc(p->processes, (p->n_processes + 1) * sizeof(*more));
+    struct process *more = VECTOR_DOUBLE_ADD(p->processes, p->n_processes);
 
     if (!more)
         return error_set(err, "out of memory");
-    p->processes = more;
-    more = &more[p->n_processes++];
     *more = (struct process){.pid = (uint64_t) proc->pid,
                              .start = proc->start,
                              .rank = rank,
@@ -246,12 +244,10 @@ static int add_other(struct util_tasks *p, uint64_t pid, struct jp_error *err)
 
     if (p->n_others >= PROCESSES_MAX)
         return 0;
-    more = realloc(p->others, (p->n_others + 1) * sizeof(*more));
+    more = VECTOR_DOUBLE_ADD(p->others, p->n_others);
     if (!more)
         return error_set(err, "out of memory");
-    p->others = more;
-    more[p->n_others++] =
-        (struct other){.pid = pid, .looks = 1, .is_there = true};
+    *more = (struct other){.pid = pid, .looks = 1, .is_there = true};
     return 0;
 }
 
@@ -365,11 +361,9 @@ static struct task *find_task(struct util_tasks *p,
     for (size_t i = 0; i < p->n_tasks; i++)
         if (p->tasks[i].rank == rank && p->tasks[i].number == process->number)
             return &p->tasks[i];
-    more = realloc(p->tasks, (p->n_tasks + 1) * sizeof(*more));
+    more = VECTOR_DOUBLE_ADD(p->tasks, p->n_tasks);
     if (!more)
         return NULL;
-    p->tasks = more;
-    more = &p->tasks[p->n_tasks++];
     *more = (struct task){.rank = rank, .number = process->number};
     for (size_t i = 0; i < SUMS; i++)
         more->last[i].last = p->samples ? 0 : UTIL_NONE;
