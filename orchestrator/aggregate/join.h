@@ -312,7 +312,7 @@ struct join_sums {
     uint64_t timed_ops, shortest_us;
     uint64_t expected, unseen, overflow; /* records, by sequence numbers */
     uint64_t before; /* of unseen: numbers before the first of a function */
-    bool ragged; /* a rank has no record that another rank has */
+    bool ragged;     /* a rank has no record that another rank has */
 };
 
 /* The records of one function in a communicator with one algorithm and
