@@ -1,7 +1,7 @@
 /* judge.c - from own times to names: excess, errors by resampling, cost.
  *
  * Way through: judge_run, set_excess (each own time less that of the peers),
- * find_stalls, add_blocks, measure (excess and error of each process),
+ * judge_stalls_find, add_blocks, measure (excess and error of each process),
  * set_least (the smallest excess that is named), name_*, price.
  */
 #include "orchestrator/judge/judge.h"
@@ -16,14 +16,9 @@
 
 #define QUESTIONS 4    /* late, since when, node, stall */
 #define BLOCKS_MIN 8   /* of the run with operations, to know the scatter */
-#define START 0.1      /* of the run: ranks warm up in different times */
-#define START_BLOCKS 4 /* the same, with the block that it ends in */
-#define STALL_OTHERS                                                           \
-    4.0 /* times the longest interval of any other process;                    \
-           twice as many where there are few stalls */
-#define STALL_FEW 3
-#define ROLE_KNOWN 16 /* processes of a role that show how they differ */
-#define APART_MOST 64 /* processes that are looked at as late ones together */
+#define START_BLOCKS 4 /* JUDGE_START, with the block that it ends in */
+#define ROLE_KNOWN 16  /* processes of a role that show how they differ */
+#define APART_MOST 64  /* processes that are looked at as late ones together */
 #define UNLIKE                                                                 \
     2.0 /* times the usual error of its role: a process has noise of its own,  \
            which its blocks alone must show */
@@ -49,7 +44,7 @@ struct work {
     uint32_t *members;   /* processes sorted by role */
     uint32_t *role_from; /* [role] its first in members; n_roles + 1 */
     double *scratch;     /* [3 x processes + JUDGE_BLOCKS] */
-    double *stall_us;    /* [process] from which excess on an interval is one */
+    bool *stall;         /* [item] by judge_stall.c */
     double worth_us;
 };
 
@@ -173,40 +168,6 @@ static int set_excess(struct work *w)
     return rc;
 }
 
-/* --- stalls --------------------------------------------------------------- */
-
-/* Sets for each process from which excess on an interval is a stall: it is far
- * longer than any of the other processes, without their starts. Without memory
- * returns -1. */
-static int find_stalls(struct work *w)
-{
-    const struct judge_run *run = w->run;
-    double first = 0, second = 0;
-    size_t of = SIZE_MAX;
-
-    w->stall_us = calloc(w->p->n + 1, sizeof(*w->stall_us));
-    if (!w->stall_us)
-        return -1;
-    for (size_t p = 0; p < w->p->n; p++) {
-        double most = 0;
-
-        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++)
-            if (isfinite(w->excess[i]) && run->items[i].at > (float) START)
-                most = fmax(most, (double) w->excess[i]);
-        if (most > first) {
-            second = first;
-            first = most;
-            of = p;
-        } else {
-            second = fmax(second, most);
-        }
-    }
-    for (size_t p = 0; p < w->p->n; p++)
-        w->stall_us[p] =
-            fmax(JUDGE_STALL_US, STALL_OTHERS * (p == of ? second : first));
-    return 0;
-}
-
 /* --- blocks --------------------------------------------------------------- */
 
 static size_t block_of(float at)
@@ -214,7 +175,8 @@ static size_t block_of(float at)
     return at >= 1 ? JUDGE_BLOCKS - 1 : (size_t) (at * JUDGE_BLOCKS);
 }
 
-/* Sums up stalls and blocks of a process. Returns the blocks with operations.
+/* Sums up the blocks of a process, without stalls. Returns the blocks with
+ * operations.
  */
 static unsigned add_blocks(struct work *w, uint32_t p)
 {
@@ -233,12 +195,8 @@ static unsigned add_blocks(struct work *w, uint32_t p)
         any[block_of(at)] = true;
         x->intervals++;
         x->later += us > 0;
-        if (us > w->stall_us[p]) {
-            x->stalls_us += at > (float) START ? us : 0;
-            x->stalls += at > (float) START;
-        } else {
+        if (!w->stall[i])
             x->blocks_us[block_of(at)] += us;
-        }
     }
     for (unsigned k = 0; k < JUDGE_BLOCKS; k++)
         n += any[k];
@@ -608,8 +566,8 @@ static void measure_net(struct work *w)
 
 /* --- names ---------------------------------------------------------------- */
 
-static struct judge_answer *add_answer(struct judge *j, enum judge_kind kind,
-                                       size_t process, const struct work *w)
+struct judge_answer *judge_add(struct judge *j, const struct jp_processes *p,
+                               enum judge_kind kind, size_t process)
 {
     struct judge_answer *more =
         reallocarray(j->answers, j->n + 1, sizeof(*more));
@@ -620,7 +578,7 @@ static struct judge_answer *add_answer(struct judge *j, enum judge_kind kind,
     more += j->n++;
     *more = (struct judge_answer){.kind = kind,
                                   .process = process,
-                                  .host = w->p->list[process].host_at,
+                                  .host = p->list[process].host_at,
                                   .part = 1,
                                   .to = 1,
                                   .cost_us = NAN};
@@ -844,7 +802,7 @@ static int name_node(struct work *w, size_t host, const struct host *h,
                 is_host_alike(w, host, h->t.mean, NULL);
     if (!onset && !all_along)
         return 0;
-    a = add_answer(w->j, JUDGE_NODE, h->worst, w);
+    a = judge_add(w->j, w->p, JUDGE_NODE, h->worst);
     if (!a)
         return -1;
     a->excess_us = onset ? late.late_us : mean;
@@ -895,7 +853,7 @@ static int name_process(struct work *w, size_t p, bool *named)
         (!onset && !(x->total_us > x->apart_us / 2)) ||
         is_by_net(j, x->net_us, onset ? late.late_us : x->excess_us))
         return 0;
-    a = add_answer(j, onset ? JUDGE_ONSET : JUDGE_LATE, p, w);
+    a = judge_add(j, w->p, onset ? JUDGE_ONSET : JUDGE_LATE, p);
     if (!a)
         return -1;
     a->excess_us = onset ? late.late_us : x->excess_us;
@@ -905,33 +863,6 @@ static int name_process(struct work *w, size_t p, bool *named)
     a->times = w->run->first[p + 1] - w->run->first[p];
     a->part = x->total_us > x->excess_us ? x->excess_us / x->total_us : 1;
     named[p] = true;
-    return 0;
-}
-
-/* Names the process that stalls: only one has intervals that are so much longer
- * than those of all others. 0 or -1. */
-static int name_stalls(struct work *w, const bool *named)
-{
-    struct judge *j = w->j;
-
-    for (size_t p = 0; p < w->p->n; p++) {
-        const struct judge_process *x = &j->processes[p];
-        double longest = 0;
-        struct judge_answer *a;
-
-        for (uint32_t i = w->run->first[p]; i < w->run->first[p + 1]; i++)
-            if (w->run->items[i].at > (float) START && isfinite(w->excess[i]))
-                longest = fmax(longest, (double) w->excess[i]);
-        if (named[p] || !x->judged || !(x->stalls_us > w->worth_us) ||
-            (x->stalls < STALL_FEW && longest < 2 * w->stall_us[p]))
-            continue;
-        a = add_answer(j, JUDGE_STALL, p, w);
-        if (!a)
-            return -1;
-        a->excess_us = x->stalls_us;
-        a->times = x->stalls;
-        a->longest_us = longest;
-    }
     return 0;
 }
 
@@ -952,8 +883,7 @@ static bool takes(const struct work *w, const struct judge_answer *a, size_t p,
     return is_about(w, a, p) && isfinite(w->excess[item]) &&
            (double) w->run->items[item].at >= a->from &&
            (double) w->run->items[item].at <= a->to &&
-           (a->kind != JUDGE_STALL ||
-            (double) w->excess[item] > w->stall_us[p]);
+           (a->kind != JUDGE_STALL || w->stall[item]);
 }
 
 /* Sets *us to the length of the run without the excess of n answers. 0 or -1.
@@ -1072,7 +1002,8 @@ static int judge_all(struct work *w)
         if (j->processes[p].judged && !named[p])
             rc = name_process(w, p, named);
     if (rc == 0)
-        rc = name_stalls(w, named);
+        rc = judge_stalls_name(j, w->run, w->excess, w->stall, w->worth_us,
+                               named);
     if (rc == 0 && j->n > MOST_NAMED)
         j->n = 0; /* so many are no culprits: the work differs */
     free(named);
@@ -1129,13 +1060,15 @@ struct judge *judge_run(const struct jp_result *r, const struct jp_processes *p,
     w.worth_us = JUDGE_WORTH * (j->part ? j->clock_us : j->run_us);
     j->processes = calloc(p->n + 1, sizeof(*j->processes));
     w.excess = calloc((size_t) j->events + 1, sizeof(*w.excess));
+    w.stall = calloc((size_t) j->events + 1, sizeof(*w.stall));
     w.scratch = calloc(3 * p->n + JUDGE_BLOCKS, sizeof(*w.scratch));
-    if (!j->processes || !w.excess || !w.scratch || sort_members(&w) < 0)
+    if (!j->processes || !w.excess || !w.stall || !w.scratch ||
+        sort_members(&w) < 0)
         goto out;
     scale(&w);
     rc = set_excess(&w);
     if (rc == 0)
-        rc = find_stalls(&w);
+        judge_stalls_find(j, &run, w.excess, w.stall);
     if (rc == 0)
         rc = measure(&w);
     if (rc == 0) {
@@ -1148,7 +1081,7 @@ out:
     free(w.members);
     free(w.role_from);
     free(w.scratch);
-    free(w.stall_us);
+    free(w.stall);
     judge_build_fini(&run);
     if (rc < 0) {
         judge_destroy(j);

@@ -66,6 +66,8 @@ enum { JUDGE_BLOCKS = 32 };
 /* A single interval is a stall from this on (us): collections of garbage, page
  * faults and interrupts take less. */
 #define JUDGE_STALL_US 5000.0
+/* Of the run: ranks warm up in different times. */
+#define JUDGE_START 0.1
 /* Names are given only where so many operations have all their members, and so
  * many come in an order that all of them share. */
 #define JUDGE_WHOLE 0.98
@@ -204,5 +206,23 @@ void judge_build_fini(struct judge_run *run);
  * operations net_us. *end_us: the longest clock at the end. 0, or -1: no
  * memory. */
 int judge_walk(struct judge_run *run, const float *own, double *end_us);
+
+/* Adds an answer, to be filled. Returns NULL: no memory. */
+struct judge_answer *judge_add(struct judge *judge,
+                               const struct jp_processes *processes,
+                               enum judge_kind kind, size_t process);
+
+/* --- judge_stall.c: single intervals. For this room only. ----------------- */
+
+/* Sets stall[item] for each interval that is a stall by its length, and sums
+ * them up by process, without the start of the run. */
+void judge_stalls_find(struct judge *judge, const struct judge_run *run,
+                       const float *excess, bool *stall);
+
+/* Names the processes that stall, without those that are named already. 0, or
+ * -1: no memory. */
+int judge_stalls_name(struct judge *judge, const struct judge_run *run,
+                      const float *excess, const bool *stall, double worth_us,
+                      const bool *named);
 
 #endif
