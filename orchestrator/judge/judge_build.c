@@ -144,13 +144,31 @@ static int note_keys(struct build *b, const struct operations_source *source)
     return 0;
 }
 
+/* Returns true if nearly all operations have start and end. Otherwise all are
+ * known by their order and by how long each took: of one with a start it is not
+ * known how much of what came before was a wait. */
+static bool is_timed(const struct jp_result *r)
+{
+    double without = 0, all = 0;
+
+    for (size_t i = 0; i < r->n_sequences; i++)
+        without += (double) (r->sequences[i]->n + r->sequences[i]->left);
+    for (size_t i = 0; i < r->n_timelines; i++) {
+        double n = (double) (r->timelines[i]->n + r->timelines[i]->left);
+
+        all += n;
+        without -= r->timelines[i]->ordered ? n : 0;
+    }
+    return without <= (1 - JUDGE_WHOLE) * (all + without);
+}
+
 /* Makes the sources, sorted by process. 0 or -1. */
 static int find_sources(struct build *b)
 {
     b->streams = calloc(b->r->n_comms + 1, sizeof(*b->streams));
     b->used = calloc(b->r->n_comms + 1, sizeof(*b->used));
     if (!b->streams || !b->used ||
-        operations_init(&b->from, b->r, b->p, true) < 0)
+        operations_init(&b->from, b->r, b->p, !b->run->timed) < 0)
         return -1;
     for (size_t i = 0; i < b->from.n_sources; i++)
         if (note_keys(b, &b->from.sources[i]) < 0)
@@ -635,7 +653,7 @@ int judge_build(struct judge_run *run)
     size_t n = b.p->n;
     int rc = -1;
 
-    run->timed = !b.r->n_sequences;
+    run->timed = is_timed(b.r);
     run->first = calloc(n + 2, sizeof(*run->first));
     run->cut = calloc(n + 1, sizeof(*run->cut));
     run->role = calloc(n + 1, sizeof(*run->role));

@@ -315,6 +315,54 @@ static void other_order(void **state)
     end(j);
 }
 
+/* A message, as its sender or its receiver has it. */
+static void put_message(uint32_t p, uint32_t c, bool sends, double from,
+                        double to)
+{
+    put(p, c, p, sends ? "Send" : "Recv", 1 - p, ++run.p2p[p], 1000, from, to);
+}
+
+/* Two processes send to each other in one launch, and both write the Send
+ * first. That is no disorder, and rank 1 computes 100 us longer each time. */
+static void crossing(void **state)
+{
+    struct judge_run matrix = {.r = &run.result, .p = &run.processes};
+    float own[400];
+    double us, again;
+    uint32_t c;
+
+    (void) state;
+    begin(2, false);
+    c = add_comm(0, 2);
+    for (unsigned i = 0; i < 100; i++) {
+        double to = run.clock[1] + 750;
+
+        for (uint32_t p = 0; p < 2; p++) {
+            run.clock[p] += 600 + 100 * p;
+            put_message(p, c, true, run.clock[p], to);
+            put_message(p, c, false, run.clock[p], to);
+            run.clock[p] = to;
+        }
+    }
+    assert_int_equal(processes_init_nodes(&run.processes, &run.result, NULL),
+                     0);
+    assert_int_equal(judge_build(&matrix), 0);
+    assert_int_equal(judge_walk(&matrix, NULL, &us), 0);
+    assert_int_equal(matrix.lacking, 0);
+    assert_null(matrix.why);
+    assert_near(us, 15000); /* the 100 of rank 1, and 50, each time */
+    for (unsigned i = 0; i < 200; i++)
+        assert_near((double) matrix.items[matrix.first[1] + i].own_us,
+                    i % 2 ? 0 : 100);
+    for (uint32_t i = 0; i < 400; i++)
+        own[i] = matrix.items[i].own_us;
+    assert_int_equal(judge_walk(&matrix, own, &again), 0);
+    assert_int_equal(matrix.lacking, 0);
+    assert_near(again, us);
+    judge_build_fini(&matrix);
+    end(NULL);
+}
+
 /* --- roles ---------------------------------------------------------------- */
 
 /* Four stages of one rank each, two pipelines: only ranks of a stage are
@@ -553,7 +601,7 @@ int main(void)
         cmocka_unit_test(other_order), cmocka_unit_test(stages),
         cmocka_unit_test(names),       cmocka_unit_test(cost),
         cmocka_unit_test(clean),       cmocka_unit_test(parts),
-        cmocka_unit_test(half),
+        cmocka_unit_test(half),        cmocka_unit_test(crossing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
