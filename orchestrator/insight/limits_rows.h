@@ -2,33 +2,7 @@
  * length of an iteration, what limits the job, GPUs by exports of Nsight
  * Systems, and what jobprof history claims of many steps. */
 /* clang-format off */
-    /* --- single waits, and waits by turns (stalls_once.c, turns.c) */
-    [JP_LIMIT_STALL_ONCE] =
-        {"stall_once_min", 0.02, JP_LIMIT_IS_SHARE,
-         "SLOW where all others waited for one rank once, for more "
-         "than {} of the run",
-         "a longer wait for one rank is worth a look, though it may not come "
-         "again"},
-    [JP_LIMIT_STALL_ONCE_OPS] =
-        {"stall_once_ops_min", 20, JP_LIMIT_IS_NUMBER,
-         "... in a communicator with at least {} operations of that "
-         "function",
-         "a shorter run may be a start only"},
-    [JP_LIMIT_STALL_START] =
-        {"stall_start", 0.05, JP_LIMIT_IS_SHARE,
-         "... unless it is the first operation of its kind in a "
-         "communicator, or among the first {} of them",
-         "programs start at different times on each node"},
-    [JP_LIMIT_STALL_START_STEPS] =
-        {"stall_start_steps", 10, JP_LIMIT_IS_NUMBER,
-         "... or among the first {} steps, but at most one in warmup_part "
-         "of all; and no wait is named in a run of fewer steps",
-         "ranks warm up in different times"},
-    [JP_LIMIT_STALL_NET] =
-        {"stall_net_min", 0.5, JP_LIMIT_IS_NUMBER,
-         "... and the wait is more than {} times what the operations "
-         "take without it",
-         "of operations of seconds, ranks may leave at different times"},
+    /* --- single waits, and waits by turns (turns.c) */
     [JP_LIMIT_TURNS_COST] =
         {"turns_cost_min", 0.12, JP_LIMIT_IS_SHARE,
          "SLOW where ranks of a communicator wait by turns, each time "

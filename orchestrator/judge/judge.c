@@ -14,7 +14,6 @@
 #include "common/figure.h"
 #include "common/stats.h"
 
-#define QUESTIONS 4    /* late, since when, node, stall */
 #define BLOCKS_MIN 8   /* of the run with operations, to know the scatter */
 #define START_BLOCKS 4 /* JUDGE_START, with the block that it ends in */
 #define ROLE_KNOWN 16  /* processes of a role that show how they differ */
@@ -25,16 +24,9 @@
 #define HOSTS_KNOWN 6 /* hosts that show how they differ */
 #define NET_SHARE 0.1 /* of an excess, by which its network may be slower */
 #define REPLAYED                                                               \
-    0.9 /* of the clock: a walk that is shorter has stopped, or lacks waits */
+    0.9 /* of the clock since all began: a walk that is shorter has stopped */
 #define BEFORE 0.25 /* an onset: of the excess since then, before it */
 #define MOST_NAMED 8
-
-const char *const judge_kinds[JUDGE_KINDS] = {
-    [JUDGE_LATE] = "late",
-    [JUDGE_ONSET] = "onset",
-    [JUDGE_NODE] = "node",
-    [JUDGE_STALL] = "stall",
-};
 
 struct work {
     struct judge *j;
@@ -46,6 +38,8 @@ struct work {
     double *scratch;     /* [3 x processes + JUDGE_BLOCKS] */
     bool *stall;         /* [item] by judge_stall.c */
     double worth_us;
+    double together_us; /* the shortest clock at the end: who began last did not
+                           wait for the others' begin, which no walk knows */
 };
 
 /* --- excess --------------------------------------------------------------- */
@@ -269,12 +263,6 @@ static double errors_of(double chance, unsigned freedom)
             high = mid;
     }
     return high;
-}
-
-/* The share of the budget for each of n that are asked one question. */
-double judge_chance(size_t n)
-{
-    return JUDGE_FALSE_ALARM / QUESTIONS / (double) (n ? n : 1);
 }
 
 static unsigned freedom_of_blocks(void)
@@ -565,25 +553,6 @@ static void measure_net(struct work *w)
 }
 
 /* --- names ---------------------------------------------------------------- */
-
-struct judge_answer *judge_add(struct judge *j, const struct jp_processes *p,
-                               enum judge_kind kind, size_t process)
-{
-    struct judge_answer *more =
-        reallocarray(j->answers, j->n + 1, sizeof(*more));
-
-    if (!more)
-        return NULL;
-    j->answers = more;
-    more += j->n++;
-    *more = (struct judge_answer){.kind = kind,
-                                  .process = process,
-                                  .host = p->list[process].host_at,
-                                  .part = 1,
-                                  .to = 1,
-                                  .cost_us = NAN};
-    return more;
-}
 
 /* A part of the run in which somebody is late, and before and after which he
  * is not: blocks from `from` to before `to`. */
@@ -938,7 +907,7 @@ static int price_all(struct work *w)
                  : 0;
     for (size_t i = 0; i < j->n; i++)
         sum += j->answers[i].excess_us;
-    j->replayed = base_us > REPLAYED * j->clock_us;
+    j->replayed = base_us > REPLAYED * w->together_us;
     for (size_t i = 0; rc == 0 && i < j->n; i++) {
         struct judge_answer *a = &j->answers[i];
 
@@ -994,13 +963,6 @@ static void scale(struct work *w)
     }
 }
 
-static void drop_answers(struct judge *j)
-{
-    for (size_t i = 0; i < j->n; i++)
-        free(j->answers[i].waits);
-    j->n = 0;
-}
-
 static int judge_all(struct work *w)
 {
     struct judge *j = w->j;
@@ -1013,7 +975,7 @@ static int judge_all(struct work *w)
     if (rc == 0)
         rc = judge_stalls_name(j, w->run, w->excess, w->stall, named);
     if (rc == 0 && j->n > MOST_NAMED)
-        drop_answers(j); /* so many are no culprits: the work differs */
+        judge_drop_answers(j); /* so many are no culprits: the work differs */
     free(named);
     return rc < 0 ? -1 : price_all(w);
 }
@@ -1029,6 +991,10 @@ static int follow(struct work *w)
         rc = judge_walk(run, NULL, &j->clock_us);
     for (size_t p = 0; run->timed && p < w->p->n; p++)
         j->clock_us = fmax(j->clock_us, run->clock[p]);
+    w->together_us = j->clock_us;
+    for (size_t p = 0; run->timed && p < w->p->n; p++)
+        if (run->first[p + 1] > run->first[p])
+            w->together_us = fmin(w->together_us, run->clock[p]);
     for (uint32_t i = 0; run->timed && i < run->n_ops; i++)
         run->net_us[i] = INFINITY;
     for (uint32_t i = 0; run->timed && i < run->first[w->p->n]; i++) {
@@ -1108,7 +1074,7 @@ void judge_destroy(struct judge *j)
 {
     if (!j)
         return;
-    drop_answers(j);
+    judge_drop_answers(j);
     free(j->processes);
     free(j->answers);
     free(j);

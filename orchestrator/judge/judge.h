@@ -93,11 +93,13 @@ struct judge_place {
     bool numbered; /* sn is NCCL's; else it counts those of the records */
 };
 
-/* A single interval: between what ended before and an operation. */
+/* Single intervals in a row, mostly one: between what ended before and an
+ * operation. */
 struct judge_wait {
-    double us, own_us; /* excess; own time */
-    double at;         /* 0 to 1 of the run */
-    struct judge_place before, in;
+    double us, most_us; /* excess: all of them, the longest */
+    double own_us;      /* own time of the first */
+    uint64_t ops;
+    struct judge_place before, in, last; /* of the first; of the last one */
 };
 
 struct judge_answer {
@@ -112,8 +114,10 @@ struct judge_answer {
                           part in which he is late; else all of it */
     uint64_t times;    /* intervals; STALL: those that are stalls */
     double longest_us; /* STALL: the longest of these */
-    double every;      /* STALL: they come after so many operations of his;
-                          0: not regularly */
+    double every;      /* STALL: they come after so many operations of his,
+                          `rounds` times from the first to the last; 0: not
+                          regularly */
+    double rounds;
     struct judge_wait *waits; /* STALL: [times], owned; else NULL */
 };
 
@@ -240,10 +244,15 @@ void judge_build_fini(struct judge_run *run);
  * memory. */
 int judge_walk(struct judge_run *run, const float *own, double *end_us);
 
+/* --- judge_answer.c. For this room only. ---------------------------------- */
+
 /* Adds an answer, to be filled. Returns NULL: no memory. */
 struct judge_answer *judge_add(struct judge *judge,
                                const struct jp_processes *processes,
                                enum judge_kind kind, size_t process);
+
+/* Removes all answers. */
+void judge_drop_answers(struct judge *judge);
 
 /* Returns the share of the budget for each of n that are asked one question. */
 double judge_chance(size_t n);

@@ -35,7 +35,11 @@ enum { PARTS = 64, LADDER = 5, MOST_OTHERS = 64 };
 /* The others' parts that are longer than the lengths that are tried. */
 static const size_t ladder[LADDER] = {4, 8, 16, 32, MOST_OTHERS};
 
-#define KNOWN 4 /* of the others that show what a tail is */
+/* Interrupts and page faults stop any process for so long (us), whether the
+ * others' records show some or not. */
+#define PAUSE_US 1000.0
+#define KNOWN 4          /* of these count where the others show none */
+#define INTERVALS_MIN 16 /* of each process */
 /* Of m exponential values, in multiples of their mean, the largest one is about
  * log m. By chance it exceeds that by more than 1 in one case of three. */
 #define TAIL_PLUS 1.0
@@ -59,6 +63,7 @@ struct group {
     struct entry *at; /* the longest first */
     size_t n;
     size_t processes;
+    bool known;    /* all of them have INTERVALS_MIN */
     double chance; /* of each of them, if nobody stalls */
 };
 
@@ -68,14 +73,21 @@ struct search {
     const float *excess;
     float (*longest)[PARTS]; /* [process] */
     struct entry *entries;
-    double *sums; /* [process] excess of all intervals after the start */
+    double *sums;        /* [process] excess of all intervals after the start */
+    uint32_t *intervals; /* [process] after the start */
     double *scratch;
     double worth_us;
 };
 
-static bool is_started(const struct judge_run *run, uint32_t item)
+/* Returns true if the start of the run is over, by time or by the number of
+ * operations: some programs have most of them early. */
+static bool is_started(const struct judge_run *run, uint32_t process,
+                       uint32_t item)
 {
-    return run->items[item].at > (float) JUDGE_START;
+    uint32_t first = run->first[process], n = run->first[process + 1] - first;
+
+    return run->items[item].at > (float) JUDGE_START ||
+           item - first > JUDGE_START * n;
 }
 
 static uint32_t part_of(float at)
@@ -98,11 +110,12 @@ static int by_length(const void *a, const void *b)
 static void fill_group(const struct search *s, uint32_t role, bool all,
                        struct entry *room, struct group *g)
 {
-    *g = (struct group){.at = room};
+    *g = (struct group){.at = room, .known = true};
     for (uint32_t p = 0; p < s->run->p->n; p++) {
         if ((!all && s->run->role[p] != role) || isnan(s->sums[p]))
             continue;
         g->processes++;
+        g->known &= s->intervals[p] >= INTERVALS_MIN;
         for (uint32_t k = 0; k < PARTS; k++)
             if (s->longest[p][k] > 0)
                 g->at[g->n++] = (struct entry){s->longest[p][k], p, k};
@@ -133,7 +146,8 @@ static bool begins(const struct search *s, const struct entry *e, double u,
     return true;
 }
 
-/* Sums up what is longer than u: of the process, and of the others. */
+/* Sums up what is longer than u: of the process, and of the others. u 0: the
+ * others show nothing. */
 static void sum_above(const struct search *s, const struct group *g,
                       uint32_t process, double u, struct above of[2])
 {
@@ -147,9 +161,14 @@ static void sum_above(const struct search *s, const struct group *g,
             continue;
         a->n++;
         a->us += most - u;
-        a->logs += log(most / u);
+        a->logs += u > 0 ? log(most / u) : 0;
         a->most = fmax(a->most, most);
     }
+    if (!of[1].n && !(u > 0))
+        of[1] = (struct above){.n = KNOWN, .most = PAUSE_US};
+    of[1].us = fmax(of[1].us, (double) of[1].n * PAUSE_US);
+    of[1].logs =
+        fmax(of[1].logs, u > 0 ? (double) of[1].n * log1p(PAUSE_US / u) : 0);
 }
 
 /* Returns the length that `others` parts of the other processes exceed. 0:
@@ -167,7 +186,7 @@ static bool is_light(const struct above *others, double u)
 {
     double n = (double) others->n;
 
-    return others->most - u < others->us / n * (log(n) + TAIL_PLUS);
+    return !(u > 0) || others->most - u < others->us / n * (log(n) + TAIL_PLUS);
 }
 
 /* Returns the chance that one of 1 / q processes has that share, or more, of
@@ -196,10 +215,10 @@ static double chance_of_process(const struct search *s, const struct group *g,
         double u = length_at(g, process, ladder[k]), own, others, chance;
         struct above of[2];
 
-        if (!(u > 0))
+        if (!g->known || (!(u > 0) && k))
             break;
         sum_above(s, g, process, u, of);
-        if (of[1].n < KNOWN)
+        if (!of[1].n)
             continue;
         tried++;
         if (!of[0].n)
@@ -246,9 +265,11 @@ static bool are_stalls(const struct search *s, uint32_t process, double from,
     const struct judge_run *run = s->run;
     uint32_t first = UINT32_MAX, last = 0;
     double us = 0, squares = 0, n;
+    uint32_t count;
+    bool once; /* all within two parts: one wait over several operations */
 
     for (uint32_t i = run->first[process]; i < run->first[process + 1]; i++) {
-        if (!is_started(run, i) || !((double) s->excess[i] > from))
+        if (!is_started(run, process, i) || !((double) s->excess[i] > from))
             continue;
         first = first == UINT32_MAX ? i : first;
         last = i;
@@ -256,8 +277,11 @@ static bool are_stalls(const struct search *s, uint32_t process, double from,
         squares += (double) s->excess[i] * (double) s->excess[i];
     }
     n = squares > 0 ? us * us / squares : 0;
-    return us > s->worth_us && (n < FEW || (n < DENSE * (last - first + 1) &&
-                                            s->sums[process] - usual < 2 * us));
+    count = run->first[process + 1] - run->first[process];
+    once = PARTS * (uint64_t) (last - first + 1) <= 2 * (uint64_t) count;
+    return us > s->worth_us && (once || n < FEW ||
+                                (n < DENSE * (last - first + 1) &&
+                                 s->sums[process] - usual < 2 * us));
 }
 
 /* Marks the intervals of a process that are longer. */
@@ -268,7 +292,8 @@ static void mark(const struct search *s, uint32_t process, double from,
 
     for (uint32_t i = s->run->first[process]; i < s->run->first[process + 1];
          i++) {
-        stall[i] = is_started(s->run, i) && (double) s->excess[i] > from;
+        stall[i] = is_started(s->run, process, i) &&
+                   (double) s->excess[i] > from;
         if (!stall[i])
             continue;
         x->stalls_us += (double) s->excess[i];
@@ -298,8 +323,10 @@ static void set_least(const struct search *s, const struct group *g)
         double u = length_at(g, UINT32_MAX, ladder[k]), low = 0, high = 1, sum;
         struct above of[2];
 
+        if (!g->known || (!(u > 0) && k))
+            break;
         sum_above(s, g, UINT32_MAX, u, of);
-        if (!(u > 0) || of[1].n < KNOWN)
+        if (!of[1].n)
             continue;
         for (int i = 0; i < 40; i++) {
             double mid = (low + high) / 2;
@@ -339,11 +366,12 @@ static void find_longest(struct search *s)
         for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++) {
             float *at = &s->longest[p][part_of(run->items[i].at)];
 
-            if (!isfinite(s->excess[i]) || !is_started(run, i))
+            if (!isfinite(s->excess[i]) || !is_started(run, p, i))
                 continue;
             s->sums[p] = (isnan(s->sums[p]) ? 0 : s->sums[p]) +
                          (double) s->excess[i];
             *at = fmaxf(*at, s->excess[i]);
+            s->intervals[p]++;
         }
     }
 }
@@ -391,8 +419,9 @@ int judge_stalls_find(struct judge *j, const struct judge_run *run,
     s.longest = calloc(n + 1, sizeof(*s.longest));
     s.entries = calloc(2 * PARTS * n + 1, sizeof(*s.entries));
     s.sums = calloc(n + 1, sizeof(*s.sums));
+    s.intervals = calloc(n + 1, sizeof(*s.intervals));
     s.scratch = calloc(n + 1, sizeof(*s.scratch));
-    if (s.longest && s.entries && s.sums && s.scratch) {
+    if (s.longest && s.entries && s.sums && s.intervals && s.scratch) {
         find_longest(&s);
         fill_group(&s, 0, true, s.entries, &all);
         all.chance = judge_chance(all.processes);
@@ -404,6 +433,7 @@ int judge_stalls_find(struct judge *j, const struct judge_run *run,
     free(s.longest);
     free(s.entries);
     free(s.sums);
+    free(s.intervals);
     free(s.scratch);
     return rc;
 }
@@ -424,54 +454,63 @@ static struct judge_place place_of(const struct judge_run *run, uint32_t item)
 
 /* Sets after how many operations a stall comes again, if distances are equal;
  * some may be missing. at: numbers of the items. */
-static void look_even(const uint32_t *at, size_t n, double *scratch,
+static void look_even(const uint32_t *at, double *scratch,
                       struct judge_answer *a)
 {
-    size_t even = 0;
+    size_t even = 0, n = a->times;
     double usual;
 
-    for (size_t i = 0; i + 1 < n; i++)
-        scratch[i] = at[i + 1] - at[i];
     if (n < 3)
         return;
+    for (size_t i = 0; i + 1 < n; i++)
+        scratch[i] = at[i + 1] - at[i];
     usual = stats_median(scratch, n - 1);
     for (size_t i = 0; i + 1 < n; i++) {
-        double us = at[i + 1] - at[i], whole = fmax(round(us / usual), 1);
+        double far = at[i + 1] - at[i], whole = fmax(round(far / usual), 1);
 
-        even += fabs(us - whole * usual) < fmax(EVEN * usual, 1.5) &&
+        even += fabs(far - whole * usual) < fmax(EVEN * usual, 1.5) &&
                 whole <= 3;
     }
-    if (usual > 2 && 10 * even >= 9 * (n - 1))
+    if (usual > 2 && 10 * even >= 9 * (n - 1)) {
         a->every = usual;
+        a->rounds = (double) (at[n - 1] - at[0]) / usual;
+    }
 }
 
-/* Keeps the intervals of an answer. 0 or -1. */
-static int keep_waits(struct judge *j, const struct judge_run *run,
-                      const float *excess, const bool *stall,
-                      struct judge_answer *a)
+/* Keeps the intervals of an answer; those in a row are one stall. 0 or -1. */
+static int keep_waits(const struct judge_run *run, const float *excess,
+                      const bool *stall, size_t most, struct judge_answer *a)
 {
-    size_t n = 0, of = j->processes[a->process].stalls;
-    uint32_t first = run->first[a->process];
-    uint32_t *at = calloc(of + 1, sizeof(*at));
-    double *scratch = calloc(of + 1, sizeof(*scratch));
+    uint32_t first = run->first[a->process], last = UINT32_MAX;
+    uint32_t *at = calloc(most + 1, sizeof(*at));
+    double *scratch = calloc(most + 1, sizeof(*scratch));
     int rc = -1;
 
-    a->waits = calloc(of + 1, sizeof(*a->waits));
+    a->waits = calloc(most + 1, sizeof(*a->waits));
     if (at && scratch && a->waits)
         rc = 0;
+    a->times = 0;
     for (uint32_t i = first; rc == 0 && i < run->first[a->process + 1]; i++) {
+        struct judge_wait *x;
+
         if (!stall[i])
             continue;
-        a->waits[n] =
-            (struct judge_wait){.us = (double) excess[i],
-                                .own_us = (double) run->items[i].own_us,
-                                .at = (double) run->items[i].at,
-                                .before = place_of(run, i - 1),
-                                .in = place_of(run, i)};
-        at[n++] = i;
+        if (last != i - 1) {
+            at[a->times] = i;
+            a->waits[a->times++] =
+                (struct judge_wait){.own_us = (double) run->items[i].own_us,
+                                    .before = place_of(run, i - 1),
+                                    .in = place_of(run, i)};
+        }
+        last = i;
+        x = &a->waits[a->times - 1];
+        x->us += (double) excess[i];
+        x->most_us = fmax(x->most_us, (double) excess[i]);
+        x->ops++;
+        x->last = place_of(run, i);
     }
     if (rc == 0)
-        look_even(at, n, scratch, a);
+        look_even(at, scratch, a);
     free(at);
     free(scratch);
     return rc;
@@ -487,13 +526,10 @@ int judge_stalls_name(struct judge *j, const struct judge_run *run,
         if (named[p] || !x->stalls)
             continue;
         a = judge_add(j, run->p, JUDGE_STALL, p);
-        if (!a)
+        if (!a || keep_waits(run, excess, stall, x->stalls, a) < 0)
             return -1;
         a->excess_us = x->stalls_us;
-        a->times = x->stalls;
         a->longest_us = x->longest_us;
-        if (keep_waits(j, run, excess, stall, a) < 0)
-            return -1;
     }
     return 0;
 }
