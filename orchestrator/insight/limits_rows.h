@@ -48,8 +48,7 @@
     [JP_LIMIT_OWN_STALL] =
         {"own_stall_min", JUDGE_STALL_US, JP_LIMIT_IS_US,
          "... nor for single intervals, unless these are longer than {}",
-         "interrupts, page faults and short collections of garbage take less "
-         "on every rank"},
+         "interrupts and page faults take less on every rank"},
     [JP_LIMIT_OWN_WHOLE] =
         {"own_whole_min", JUDGE_WHOLE, JP_LIMIT_IS_SHARE,
          "... nor unless more than {} of the operations have all their "

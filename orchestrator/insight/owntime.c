@@ -236,8 +236,6 @@ const char *owntime_why_silent(const struct jp_result *r, const struct judge *j)
     if (is_by_cpu(&r->quality))
         return "times are by the CPU's clock, and count until it noticed the "
                "end";
-    if (!j->timed && j->clock_us > JUDGE_OVERLAP * j->run_us)
-        return "operations overlap computation, and have no start and end";
     if (j->n && !j->replayed)
         return "operations overlap in an order that could not be followed";
     return NULL;

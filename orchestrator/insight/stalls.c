@@ -17,6 +17,30 @@
 
 /* --- late ranks ----------------------------------------------------------- */
 
+/* Returns true if clocks by durations run longer than the job. Operations that
+ * are in flight together then count one stall once each, in a row, and what is
+ * late in a group is late in all of its members. */
+static bool is_overlapped(const struct judge *j)
+{
+    return !j->timed && j->clock_us > JUDGE_OVERLAP * j->run_us;
+}
+
+/* Returns true if the process shares the communicator that it uses most with
+ * one that stalls. By durations it is late with that one to what follows, where
+ * operations overlap computation. */
+static bool is_mate(const struct judge *j, const struct judge_process *x)
+{
+    for (size_t i = 0; i < j->n; i++) {
+        const struct judge_answer *a = &j->answers[i];
+
+        if (a->kind == JUDGE_STALL && x->closest != UINT32_MAX &&
+            j->processes[a->process].closest == x->closest &&
+            j->processes[a->process].role == x->role)
+            return true;
+    }
+    return false;
+}
+
 /* Clears `late` of ranks that by their own times, without stalls, are not late
  * by half as much: they stall, or pass a stall on. */
 static void excuse(const struct jp_result *r, const struct jp_processes *p,
@@ -24,9 +48,9 @@ static void excuse(const struct jp_result *r, const struct jp_processes *p,
 {
     for (size_t i = 0; i < r->n_ranks; i++) {
         const struct judge_process *x = &j->processes[p->of_rank[i]];
+        double own_us = !j->timed && is_mate(j, x) ? x->excess_us : x->total_us;
 
-        if (lateness[i].late && x->judged &&
-            x->total_us < lateness[i].excess_us / 2)
+        if (lateness[i].late && x->judged && own_us < lateness[i].excess_us / 2)
             lateness[i].late = false;
     }
 }
@@ -193,15 +217,30 @@ static int add_once(const struct jp_result *r, const struct jp_processes *p,
     return 0;
 }
 
+/* Counts operations in a row as the longest of them. */
+static void count_once(struct judge_answer *a)
+{
+    double us = 0;
+
+    for (size_t i = 0; i < a->times; i++) {
+        a->waits[i].us = a->waits[i].most_us;
+        us += a->waits[i].us;
+    }
+    a->excess_us = fmin(a->excess_us, us);
+    a->cost_us = fmin(a->cost_us, us);
+}
+
 /* Tells the stalls of a process. 0, or -1: no memory. */
 static int tell(const struct jp_result *r, const struct jp_processes *p,
-                const struct judge *j, const struct judge_answer *a,
+                const struct judge *j, struct judge_answer *a,
                 struct jp_findings *findings)
 {
     struct moments at;
 
     if (find_moments(r, a, &at) < 0)
         return -1;
+    if (is_overlapped(j))
+        count_once(a);
     return a->times == 1 ? add_once(r, p, j, a, &at, findings)
                          : add_stalls(r, p, j, a, &at, findings);
 }

@@ -65,7 +65,7 @@ enum { JUDGE_BLOCKS = 32 };
             */
 /* A single interval is a stall from this on (us): page faults and interrupts
  * take less. */
-#define JUDGE_STALL_US 5000.0
+#define JUDGE_STALL_US 1000.0
 /* Of the run: ranks warm up in different times. */
 #define JUDGE_START 0.1
 /* Names are given only where so many operations have all their members, and so

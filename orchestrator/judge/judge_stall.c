@@ -37,7 +37,7 @@ static const size_t ladder[LADDER] = {4, 8, 16, 32, MOST_OTHERS};
 
 /* Interrupts and page faults stop any process for so long (us), whether the
  * others' records show some or not. */
-#define PAUSE_US 1000.0
+#define PAUSE_US JUDGE_STALL_US
 #define KNOWN 4          /* of these count where the others show none */
 #define INTERVALS_MIN 16 /* of each process */
 /* Of m exponential values, in multiples of their mean, the largest one is about
