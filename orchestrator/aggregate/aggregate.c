@@ -424,6 +424,7 @@ static struct jp_result *build_result(struct build b, struct jp_error *err)
 static void take_timeline(struct jp_result *r, struct source_facts *file)
 {
     if (file->timeline && r->timelines) {
+        file->timeline->ordered = file->sequence && r->sequences;
         r->timelines[r->n_timelines++] = file->timeline;
         file->timeline = NULL;
     }

@@ -584,8 +584,10 @@ struct jp_result {
      * below 1 GiB. */
     struct timeline **timelines;
     size_t n_timelines;
-    /* The same of each file whose records have neither: only their order and
-     * how long each took is known; every start is 0. They share that limit. */
+    /* The same of each file of which a record has neither: of all its records
+     * the order and how long each took; every start is 0. They share that
+     * limit. A file with both kinds of records has a timeline, too, which is
+     * `ordered`. */
     struct timeline **sequences;
     size_t n_sequences;
     struct jp_recorded *recorded; /* sorted by host, pid and instance */

@@ -221,19 +221,39 @@ static void add_timeline(struct timeline **into, struct timeline **piece)
     *piece = NULL;
 }
 
+/* Begins the sequence of a file that has records with start and end, and now
+ * one without: it has all of them. 0, or -1: no memory. */
+static int order_timeline(struct source_facts *facts)
+{
+    if (!facts->sequence && facts->timeline)
+        facts->sequence = timeline_order(facts->timeline);
+    return !facts->timeline || facts->sequence ? 0 : -1;
+}
+
+/* Joins a piece's sequence, before its timeline is joined. Where only one of
+ * both has a record without start, the other one's sequence is its timeline.
+ * Without memory the sequence ends there. */
+static void add_sequence(struct source_facts *into, struct source_facts *piece)
+{
+    if (!into->sequence && !piece->sequence)
+        return;
+    if (order_timeline(into) < 0) {
+        /* what a sequence lacks at its begin cannot be told */
+        timeline_destroy(piece->sequence);
+        piece->sequence = NULL;
+        return;
+    }
+    if (order_timeline(piece) < 0 && into->sequence)
+        into->sequence->left++;
+    add_timeline(&into->sequence, &piece->sequence);
+}
+
 /* Adds the facts of a piece to `into`, which has those of the pieces before it.
  */
 static void add_piece(struct source_facts *into, struct source_facts *piece)
 {
     add_busy(into, piece);
-    /* as in one piece: a sequence ends at the first record with a start, and
-     * there is none if the file began with such */
-    if (into->sequence && piece->timeline && !piece->sequence)
-        into->sequence->left++;
-    if (into->sequence || !into->timeline)
-        add_timeline(&into->sequence, &piece->sequence);
-    timeline_destroy(piece->sequence);
-    piece->sequence = NULL;
+    add_sequence(into, piece);
     add_timeline(&into->timeline, &piece->timeline);
     if (piece->bad_lines && !into->bad_lines) {
         into->bad_line = into->lines + piece->bad_line;
@@ -329,18 +349,25 @@ static struct source_facts *facts_of(struct source_facts *facts,
     return more;
 }
 
-/* Adds a record without start and end to the sequence, unless the file began
- * with others. 0, or -1: no memory. */
+/* Adds a record to the sequence, which has all records of a file of which one
+ * lacks start and end. Of a timed one its order and time. 0, or -1: no memory.
+ */
 static int put_in_order(const struct way *w, struct source_facts *facts,
-                        const struct record *record)
+                        const struct record *record, bool timed)
 {
-    if (!w->timelines || w->facts->no_clock || record->exec_unknown ||
-        record->start_us || (!facts->sequence && facts->timeline))
+    struct record plain = *record;
+
+    if (!w->timelines || w->facts->no_clock ||
+        (timed ? !facts->sequence : record->exec_unknown || record->start_us))
         return 0;
-    if (!facts->sequence &&
-        !(facts->sequence = timeline_create(w->timeline_events, 0)))
+    if (timed && plain.end_us - plain.start_us > plain.exec_us)
+        plain.exec_us = plain.end_us - plain.start_us;
+    plain.start_us = plain.end_us = 0;
+    if (order_timeline(facts) < 0 ||
+        (!facts->sequence &&
+         !(facts->sequence = timeline_create(w->timeline_events, 0))))
         return -1;
-    return timeline_add(facts->sequence, record);
+    return timeline_add(facts->sequence, &plain);
 }
 
 /* The sink's callback for records. 0, 1 to stop because of a conflict, -1: no
@@ -356,13 +383,12 @@ static int take(void *arg, const struct record *records, size_t n)
             return -1;
         if (records[i].start_us && records[i].end_us) {
             if (stamp(facts, &records[i]) != JOIN_OK ||
+                put_in_order(w, facts, &records[i], true) < 0 ||
                 follow(w, facts, &records[i]) < 0)
                 return -1;
-            if (facts->sequence)
-                facts->sequence->left++; /* it ends here */
         } else {
             facts->unstamped += !w->facts->no_clock;
-            if (put_in_order(w, facts, &records[i]) < 0)
+            if (put_in_order(w, facts, &records[i], false) < 0)
                 return -1;
         }
         if (join_add(w->join, &records[i]) == JOIN_NO_MEMORY)
@@ -522,10 +548,10 @@ static uint64_t room_of(struct run *run, const struct join_turn *turn)
 /* Notes how many operations a piece has put into its timeline, for room_of. */
 static void note_followed(struct run *run, const struct join_turn *turn)
 {
-    const struct timeline *timeline = turn->file->timeline;
+    const struct timeline *timeline = turn->file->sequence;
 
     if (!timeline)
-        timeline = turn->file->sequence;
+        timeline = turn->file->timeline;
     if (turn->file == turn->whole || !timeline)
         return;
     pthread_mutex_lock(&run->lock);

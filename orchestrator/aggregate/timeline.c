@@ -495,14 +495,14 @@ int timeline_add(struct timeline *t, const struct record *r)
     return 0;
 }
 
-int timeline_join(struct timeline *into, const struct timeline *next)
+/* Appends the next one's operations; timed: with start and end. 0 or -1. */
+static int append(struct timeline *into, const struct timeline *next,
+                  bool timed)
 {
     struct timeline_reader reader;
     struct timeline_event e;
-    struct strip *strip = into->strip;
     int rc = timeline_reader_init(&reader, next);
 
-    into->strip = NULL; /* it takes over the next one's */
     while (rc == 0 && timeline_next(&reader, &e)) {
         const struct timeline_series *s = &next->series[e.series];
         const struct record r = {.id = text_of(s->id),
@@ -517,21 +517,47 @@ int timeline_join(struct timeline *into, const struct timeline *next)
                                  .sn = e.sn,
                                  .bytes = e.bytes,
                                  .peer = e.peer,
-                                 .start_us = e.start_us,
-                                 .end_us = e.start_us + e.time_us};
+                                 .exec_us = e.time_us,
+                                 .start_us = timed ? e.start_us : 0,
+                                 .end_us = timed ? e.start_us + e.time_us : 0};
 
         /* which cuts at the limit as it does for one file */
         rc = timeline_add(into, &r);
     }
     timeline_reader_fini(&reader);
-    into->strip = strip;
-    if (rc == 0 && strip && next->strip)
-        rc = strip_join(strip, next->strip);
     if (next->left && !next->n) /* an empty piece does not show its process */
         into->mixed |= into->pid != next->pid || strcmp(into->host, next->host);
     into->left += next->left;
     into->mixed |= next->mixed;
     return rc;
+}
+
+int timeline_join(struct timeline *into, const struct timeline *next)
+{
+    struct strip *strip = into->strip;
+    int rc;
+
+    into->strip = NULL; /* it takes over the next one's */
+    rc = append(into, next, true);
+    into->strip = strip;
+    if (rc == 0 && strip && next->strip)
+        rc = strip_join(strip, next->strip);
+    return rc;
+}
+
+struct timeline *timeline_order(const struct timeline *timed)
+{
+    struct timeline *order = timeline_create(timed->limit, 0);
+
+    if (!order)
+        return NULL;
+    order->pid = timed->pid;
+    order->instance = timed->instance;
+    memcpy(order->host, timed->host, sizeof(order->host));
+    if (append(order, timed, false) == 0)
+        return order;
+    timeline_destroy(order);
+    return NULL;
 }
 
 /* ---------------------------------------------------------------- reading */

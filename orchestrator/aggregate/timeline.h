@@ -91,6 +91,8 @@ struct timeline {
     uint64_t n;        /* operations in it */
     uint64_t left;     /* operations beyond the limit, which are left out */
     bool mixed;        /* holds several processes, so it is not used */
+    bool ordered;      /* of a result: its file has a sequence as well, with
+                          these operations, too */
     struct timeline_series *series;
     uint32_t n_series;
     size_t room_series;
@@ -119,6 +121,10 @@ int timeline_add(struct timeline *timeline, const struct record *record);
 
 /* Appends the next piece of the same file. 0, or -1: no memory. */
 int timeline_join(struct timeline *into, const struct timeline *next);
+
+/* Returns the same operations on the heap without their starts: their order and
+ * how long each took. NULL: no memory. */
+struct timeline *timeline_order(const struct timeline *timed);
 
 /* One operation of a timeline. */
 struct timeline_event {

@@ -95,8 +95,8 @@ static void fill_source(struct operations *o, const uint32_t *comms,
 int operations_init(struct operations *o, const struct jp_result *result,
                     const struct jp_processes *processes, bool sequences)
 {
-    size_t before = sequences ? result->n_sequences : 0;
-    size_t n = before + result->n_timelines;
+    size_t n = result->n_timelines + (sequences ? result->n_sequences : 0);
+    size_t before = n - result->n_timelines, of = 0;
     uint32_t *comms = sort_comms(result);
     int rc = -1;
 
@@ -105,17 +105,20 @@ int operations_init(struct operations *o, const struct jp_result *result,
     if (!comms || !o->sources)
         goto out;
     for (size_t i = 0; i < n; i++) {
-        struct operations_source *source = &o->sources[i];
+        struct operations_source *source = &o->sources[of];
+        const struct timeline *timeline =
+            i < before ? result->sequences[i] : result->timelines[i - before];
 
-        source->timeline = i < before ? result->sequences[i]
-                                      : result->timelines[i - before];
+        if (sequences && i >= before && timeline->ordered)
+            continue;
+        source->timeline = timeline;
         source->process = SIZE_MAX;
         source->order = i;
         source->series =
             calloc(source->timeline->n_series + 1, sizeof(*source->series));
         if (!source->series)
             goto out;
-        o->n_sources = i + 1;
+        o->n_sources = ++of;
         fill_source(o, comms, source);
     }
     rc = 0;

@@ -54,8 +54,8 @@ struct operations {
     size_t n_sources;
 };
 
-/* Makes the sources of all timelines, and before them of all sequences
- * (records without start and end), if wanted. Borrows the result and the
+/* Makes the sources of all timelines; or, where sequences are wanted, of these
+ * and of the timelines of files that have none. Borrows the result and the
  * processes until fini. Returns 0, or -1 without memory; o is all zeros
  * then. */
 int operations_init(struct operations *o, const struct jp_result *result,

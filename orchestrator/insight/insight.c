@@ -515,10 +515,13 @@ static int judge(struct jp_insight *x, const struct jp_result *r,
         return -1;
     warmup_sum(&series, &x->warmup);
     if (expect(x, r, expectation) < 0 ||
-        late_judge(r, p, &series, x->lateness) < 0 ||
-        stalls_find(r, p, &series, x->lateness, &x->stalls) < 0)
+        late_judge(r, p, &series, x->lateness) < 0)
         goto out;
-    rc = stalls_findings(r, p, &x->stalls, &x->findings) < 0 ||
+    x->judge = judge_run(r, p, x->run_us);
+    if (!x->judge)
+        goto out;
+    rc = stalls_findings(r, p, x->judge, x->lateness, &x->findings,
+                         &x->stalls) < 0 ||
                  late_findings(r, p, x->lateness, &x->findings) < 0
              ? -1
              : 0;
@@ -533,7 +536,7 @@ static int judge(struct jp_insight *x, const struct jp_result *r,
         rc = phases_findings(r, p, &x->findings);
     /* last: it speaks where nothing else was found */
     if (rc == 0)
-        rc = owntime_findings(r, p, x->run_us, &x->findings, &x->judge);
+        rc = owntime_findings(r, p, x->judge, &x->findings);
     leave_out_named(x);
 out:
     netseries_fini(&series);
@@ -759,16 +762,17 @@ char *insight_rough(const struct jp_insight *x, char buf[JP_INSIGHT_ROUGH])
     double least = x->hypotheses.of[JP_HYPOTHESIS_LATE_RANK].least;
 
     *buf = '\0';
-    if (x->run_us > 0 && x->stalls.untold_us > x->run_us)
+    if (x->run_us > 0 && x->stalls.judged && x->stalls.once_us > x->run_us)
         snprintf(buf, JP_INSIGHT_ROUGH,
                  "no single wait for one rank would have been named, however "
                  "long");
-    else if (x->run_us > 0 && x->stalls.untold_us > most * x->run_us)
+    else if (x->run_us > 0 && x->stalls.judged &&
+             x->stalls.once_us > most * x->run_us)
         snprintf(buf, JP_INSIGHT_ROUGH,
                  "a single wait for one rank of less than %s, %s of the run, "
                  "would not have been named",
-                 FIG_US(x->stalls.untold_us),
-                 FIG_SHARE(x->stalls.untold_us / x->run_us));
+                 FIG_US(x->stalls.once_us),
+                 FIG_SHARE(x->stalls.once_us / x->run_us));
     else if (x->blind && least > 0)
         snprintf(buf, JP_INSIGHT_ROUGH,
                  "%s of %s ranks var%s so much that %s lateness would not "
@@ -800,7 +804,6 @@ void insight_destroy(struct jp_insight *x)
     findings_fini(&x->findings);
     attempts_fini(&x->attempts);
     processes_fini(&x->processes);
-    stalls_fini(&x->stalls);
     ownwork_fini(&x->ownwork);
     free(x->lateness);
     judge_destroy(x->judge);

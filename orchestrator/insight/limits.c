@@ -247,7 +247,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_LATE_STALL] =
         {"late_stall_min", 3, JP_LIMIT_IS_NUMBER,
          "A rank's lateness at its stalls (operations to which it comes "
-         "late by more than stall_min: at most stall_rare_max of all, and "
+         "late by more than 1 ms: at most stall_rare_max of all, and "
          "half of that in the mean of its peers) is left out where it is "
          "more than {} times as late there, in the mean, as at the other "
          "operations",
@@ -347,117 +347,18 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "One finding names the first of the late ranks, and their "
          "number, where there are more than {}",
          "more late ranks have no single cause"},
-    /* --- stages and stalls ------------------------------------------------ */
-    /* Stalls are counted, not summed up: the null hypothesis is that all ranks
-     * of a kind stop alike, with the chance of stalls_count.c. Limits of shares
-     * and rows divide a rank that stalls from one that is late all along. */
+    /* --- stages, and ranks that stop at times ------------------------------ */
     [JP_LIMIT_STAGE_PIPELINES] =
         {"stage_pipelines_min", 2, JP_LIMIT_IS_NUMBER,
          "imbalance where a stage communicates less than the others by "
          "the limits of a late rank in all pipelines of a length, if "
          "there are at least {} of them",
          "one pipeline does not show how much its stages differ anyway"},
-    [JP_LIMIT_STALL_US] =
-        {"stall_min", JP_STALL_US, JP_LIMIT_IS_US,
-         "A stall is a wait of more than {} for one rank",
-         "computation differs by shorter times from one operation to the "
-         "next"},
-    [JP_LIMIT_STALL_TIMES] =
-        {"stall_times_min", 3, JP_LIMIT_IS_NUMBER,
-         "SLOW where a rank stalls now and then, at least {} times; a "
-         "rank that stalls fewer times is judged by "
-         "stall_few_share_min",
-         "two may be chance"},
-    [JP_LIMIT_STALL_SHARE] =
-        {"stall_share_min", 0.01, JP_LIMIT_IS_SHARE,
-         "... and the others wait for it for more than {} of their "
-         "time in communication; the verdict stays OK if that is less of the "
-         "run than late_cost_min or late_slower_min",
-         "as for a late rank: less is not worth a search"},
-    [JP_LIMIT_STALL_FEW_SHARE] =
-        {"stall_few_share_min", 0.02, JP_LIMIT_IS_SHARE,
-         "... or for more than {}, if the stalls are fewer than "
-         "stall_times_min",
-         "what came once or twice may not come again, unless it is large"},
-    [JP_LIMIT_STALL_CHANCE] =
-        {"stall_chance_max", 1e-3, JP_LIMIT_IS_NUMBER,
-         "... unless the chance of so many in a job where no rank "
-         "stalls more than others is larger than {}",
-         "by the exact binomial test, for all ranks and lengths that were "
-         "tried: one job in a thousand"},
-    [JP_LIMIT_STALL_TAIL] =
-        {"stall_tail", 2, JP_LIMIT_IS_NUMBER,
-         "... which is less where no other rank was waited for that long: "
-         "it is divided by the factor between the two lengths, to the power "
-         "of {} times the number of stalls",
-         "the lengths of n independent waits exceed the next one by a factor "
-         "with its power of -n times that of the tail; waits with a heavier "
-         "tail than 2 would have no variance"},
-    [JP_LIMIT_STALL_CROWD] =
-        {"stall_crowd_min", 1, JP_LIMIT_IS_NUMBER,
-         "Stalls are also counted without those places of a step that "
-         "have more than {} times the mean of all places",
-         "all ranks wait for samples there, which hides what one does "
-         "elsewhere"},
-    [JP_LIMIT_STALL_STEPS] =
-        {"stall_steps_min", 20, JP_LIMIT_IS_NUMBER,
-         "... for which the operations of all kinds must have a common "
-         "divisor of at least {}",
-         "numbers of operations are multiples of the number of steps"},
-    [JP_LIMIT_STALL_DOUBT] =
-        {"stall_doubt_max", 0.5, JP_LIMIT_IS_NUMBER,
-         "Whether stalls come at equal distances is looked at if that "
-         "chance alone is at most {}",
-         "equal distances of a few make it a thousandth at most"},
-    [JP_LIMIT_STALL_ALONE] =
-        {"stall_alone_min", 0.5, JP_LIMIT_IS_SHARE,
-         "A rank stalls where what the others wait for it alone is "
-         "more than {} of all waits of the operation",
-         "of ranks that stop together the last one makes a small part"},
     [JP_LIMIT_STALL_RARE] =
         {"stall_rare_max", 0.15, JP_LIMIT_IS_SHARE,
          "A late rank is said to stall instead where it does so in at "
          "most {} of its operations, and is late by little else",
          "a rank that stalls more often is late all along"},
-    [JP_LIMIT_STALL_ROW] =
-        {"stall_row_max", 3, JP_LIMIT_IS_NUMBER,
-         "... and at most {} of them in a row on average",
-         "a rank that comes late several times in a row is late for a time"},
-    [JP_LIMIT_STALL_MORE] =
-        {"stall_more_min", 3, JP_LIMIT_IS_NUMBER,
-         "... and does so more than {} times as often as its peers stall "
-         "for half as long or longer",
-         "lengths differ a little among ranks; what all ranks do cannot be"
-         " blamed on one"},
-    [JP_LIMIT_STALL_MOST] =
-        {"stall_most_min", 0.5, JP_LIMIT_IS_SHARE,
-         "... and its stalls are more than {} of all that it makes others "
-         "wait; and it communicates less than its peers, in all "
-         "communicators together, by more than that share of its stalls, "
-         "where what ranks of a kind differ by is added",
-         "the rest is what late ranks do; a rank that stalls communicates less "
-         "than the ranks that wait for it"},
-    [JP_LIMIT_STALL_WAITED] =
-        {"stall_waited_max", 0.5, JP_LIMIT_IS_SHARE,
-         "... unless it has itself waited longer than the others of its "
-         "communicator, elsewhere or for messages, by more than {} of its "
-         "stalls; messages do not count if it communicates less than its "
-         "peers by as much as it stalls",
-         "waits travel on from one communicator to the next; a wait that all "
-         "of them have elsewhere makes none of them late"},
-    [JP_LIMIT_STALL_ALIKE] =
-        {"stall_alike_min", 0.8, JP_LIMIT_IS_SHARE,
-         "A late rank that waited for one that stalls is not named where "
-         "that one's own excess, in its communicator of the same shape, is "
-         "at least {} of the late rank's",
-         "it passes the wait on; by sums the same wait counts twice where "
-         "operations overlap"},
-    [JP_LIMIT_STALL_EVEN] =
-        {"stall_even_max", 0.05, JP_LIMIT_IS_SHARE,
-         "Stalls come at equal distances where 9 of 10 distances are one, "
-         "two or three times their median, and differ from that by less "
-         "than {} of the median",
-         "steps have the same operations, with few exceptions"},
     /* --- waits that are not recorded rank by rank ------------------------- */
     /* Upper bounds: an excess must exceed them, so that a rank which waited
      * unseen is not accused. */

@@ -1,33 +1,7 @@
 /* limits_rows.h - rows of limits_table, for limits.c only: causes of findings,
  * length of an iteration, and what limits the job. */
 /* clang-format off */
-    /* --- single waits, and waits by turns (stalls_once.c, turns.c) */
-    [JP_LIMIT_STALL_ONCE] =
-        {"stall_once_min", 0.02, JP_LIMIT_IS_SHARE,
-         "SLOW where all others waited for one rank once, for more "
-         "than {} of the run",
-         "a longer wait for one rank is worth a look, though it may not come "
-         "again"},
-    [JP_LIMIT_STALL_ONCE_OPS] =
-        {"stall_once_ops_min", 20, JP_LIMIT_IS_NUMBER,
-         "... in a communicator with at least {} operations of that "
-         "function",
-         "a shorter run may be a start only"},
-    [JP_LIMIT_STALL_START] =
-        {"stall_start", 0.05, JP_LIMIT_IS_SHARE,
-         "... unless it is the first operation of its kind in a "
-         "communicator, or among the first {} of them",
-         "programs start at different times on each node"},
-    [JP_LIMIT_STALL_START_STEPS] =
-        {"stall_start_steps", 10, JP_LIMIT_IS_NUMBER,
-         "... or among the first {} steps, but at most one in warmup_part "
-         "of all; and no wait is named in a run of fewer steps",
-         "ranks warm up in different times"},
-    [JP_LIMIT_STALL_NET] =
-        {"stall_net_min", 0.5, JP_LIMIT_IS_NUMBER,
-         "... and the wait is more than {} times what the operations "
-         "take without it",
-         "of operations of seconds, ranks may leave at different times"},
+    /* --- single waits, and waits by turns (turns.c) */
     [JP_LIMIT_TURNS_COST] =
         {"turns_cost_min", 0.12, JP_LIMIT_IS_SHARE,
          "SLOW where ranks of a communicator wait by turns, each time "
@@ -73,8 +47,7 @@
     [JP_LIMIT_OWN_STALL] =
         {"own_stall_min", JUDGE_STALL_US, JP_LIMIT_IS_US,
          "... nor for single intervals, unless these are longer than {}",
-         "interrupts, page faults and short collections of garbage take less "
-         "on every rank"},
+         "interrupts and page faults take less on every rank"},
     [JP_LIMIT_OWN_WHOLE] =
         {"own_whole_min", JUDGE_WHOLE, JP_LIMIT_IS_SHARE,
          "... nor unless more than {} of the operations have all their "

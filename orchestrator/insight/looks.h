@@ -88,14 +88,25 @@ int turns_findings(const struct jp_result *result,
 
 /* --- own times ------------------------------------------------------------ */
 
-/* owntime.c: appends late ranks and nodes, and ranks that stall, by their own
- * times (orchestrator/judge/judge.h), if nothing was found that decides the
- * verdict; so call it last. Where nobody is named it may state a smaller effect
- * that would have been seen. *judge: all that was measured; the caller destroys
- * it. 0, or -1: no memory. */
+/* owntime.c: appends late ranks and nodes by their own times
+ * (orchestrator/judge/judge.h), if nothing was found that decides the verdict;
+ * so call it last. Where nobody is named it may state a smaller effect that
+ * would have been seen. 0, or -1: no memory. */
 int owntime_findings(const struct jp_result *result,
-                     const struct jp_processes *processes, double run_us,
-                     struct jp_findings *findings, struct judge **judge);
+                     const struct jp_processes *processes,
+                     const struct judge *judge, struct jp_findings *findings);
+
+/* Returns why nobody may be named by a usable judge; NULL: he may. A part of
+ * the run is no reason: what was found in it holds. */
+const char *owntime_why_silent(const struct jp_result *result,
+                               const struct judge *judge);
+
+/* Fills what all findings by own time have: who, where, cost. 0, or -1: no
+ * memory. */
+int owntime_fill(const struct jp_result *result,
+                 const struct jp_processes *processes,
+                 const struct judge *judge, const struct judge_answer *answer,
+                 struct jp_findings *findings, struct jp_finding *finding);
 
 /* --- silence: from the last operation to the end of the tasks ------------ */
 

@@ -2,9 +2,9 @@
  *
  * The judge (orchestrator/judge) sees who computes longer also where the waits
  * of single ranks are not known: AlltoAll of sizes that differ between ranks,
- * in particular. It names somebody only where nothing else was found and no
- * rank lacks records; then the smallest effect that would have been seen is the
- * smaller of both.
+ * in particular. Late ranks and nodes are named by it only where nothing else
+ * was found and no rank lacks records; then the smallest effect that would have
+ * been seen is the smaller of both.
  */
 #include "orchestrator/insight/looks.h"
 
@@ -89,9 +89,9 @@ static int find_waiters(const struct jp_result *r, const struct jp_processes *p,
 }
 
 /* Fills what all findings by own time have. 0, or -1: no memory. */
-static int fill(const struct jp_result *r, const struct jp_processes *p,
-                const struct judge *j, const struct judge_answer *a,
-                struct jp_findings *findings, struct jp_finding *f)
+int owntime_fill(const struct jp_result *r, const struct jp_processes *p,
+                 const struct judge *j, const struct judge_answer *a,
+                 struct jp_findings *findings, struct jp_finding *f)
 {
     const struct jp_process *who = &p->list[a->process];
     const struct judge_process *x = &j->processes[a->process];
@@ -149,7 +149,7 @@ static int add_late(const struct jp_result *r, const struct jp_processes *p,
     struct jp_finding *f = findings_add(findings, JP_FINDING_LATE_RANK);
     char name[JP_PROCESS_NAME_LEN], when[60];
 
-    if (!f || fill(r, p, j, a, findings, f) < 0)
+    if (!f || owntime_fill(r, p, j, a, findings, f) < 0)
         return -1;
     finding_count(f, a->excess_us / ((a->to - a->from) * (double) x->intervals),
                   x->later, x->intervals);
@@ -175,7 +175,7 @@ static int add_node(const struct jp_result *r, const struct jp_processes *p,
 
     char when[60];
 
-    if (!f || fill(r, p, j, a, findings, f) < 0)
+    if (!f || owntime_fill(r, p, j, a, findings, f) < 0)
         return -1;
     finding_count(f, a->excess_us / ((a->to - a->from) * (double) x->intervals),
                   a->times, a->times);
@@ -188,32 +188,6 @@ static int add_node(const struct jp_result *r, const struct jp_processes *p,
     snprintf(f->next, sizeof(f->next),
              "check that node: power and clock limits, cooling, file system "
              "mounts, other jobs' processes");
-    return 0;
-}
-
-static int add_stall(const struct jp_result *r, const struct jp_processes *p,
-                     const struct judge *j, const struct judge_answer *a,
-                     struct jp_findings *findings)
-{
-    const struct judge_process *x = &j->processes[a->process];
-    struct jp_finding *f = findings_add(findings, JP_FINDING_STALL);
-    char name[JP_PROCESS_NAME_LEN], how[80];
-
-    if (!f || fill(r, p, j, a, findings, f) < 0)
-        return -1;
-    finding_count(f, a->excess_us / (double) a->times, a->times, x->intervals);
-    if (a->times > 1)
-        snprintf(how, sizeof(how), "%s times, for about %s (at most %s)",
-                 FIG_COUNT(a->times), FIG_US(f->by_us), FIG_US(a->longest_us));
-    else
-        snprintf(how, sizeof(how), "once, for %s", FIG_US(f->by_us));
-    snprintf(f->text, sizeof(f->text),
-             "%s stalled %s, before operations that its peers reached; cost %s",
-             processes_describe(p, r, &p->list[a->process], name), how,
-             FINDING_LOSS(f));
-    snprintf(f->next, sizeof(f->next),
-             "check that process: checkpoints, garbage collection, data "
-             "loading, other work on its cores, a file system that stalls");
     return 0;
 }
 
@@ -255,6 +229,18 @@ static bool lacks_ranks(const struct jp_result *r)
     return false;
 }
 
+const char *owntime_why_silent(const struct jp_result *r, const struct judge *j)
+{
+    if (lacks_ranks(r))
+        return "ranks of a communicator have no records";
+    if (is_by_cpu(&r->quality))
+        return "times are by the CPU's clock, and count until it noticed the "
+               "end";
+    if (j->n && !j->replayed)
+        return "operations overlap in an order that could not be followed";
+    return NULL;
+}
+
 /* States the smaller effect of a question that found nothing: by durations,
  * where each process has enough intervals to know how its blocks differ. With
  * start and end the other answer stays, and where a part of the operations was
@@ -277,22 +263,17 @@ static void state_least(const struct judge *j, size_t n,
 }
 
 int owntime_findings(const struct jp_result *r, const struct jp_processes *p,
-                     double run_us, struct jp_findings *findings,
-                     struct judge **judge)
+                     const struct judge *j, struct jp_findings *findings)
 {
-    struct judge *j = *judge = judge_run(r, p, run_us);
     int rc = 0;
 
-    if (!j)
-        return -1;
-    if (!judge_speaks(j) || lacks_ranks(r) || is_by_cpu(&r->quality) ||
-        is_decided(findings))
+    if (!judge_speaks(j) || owntime_why_silent(r, j) || is_decided(findings))
         return 0;
     for (size_t i = 0; rc == 0 && i < j->n; i++) {
         const struct judge_answer *a = &j->answers[i];
 
         rc = a->kind == JUDGE_NODE    ? add_node(r, p, j, a, findings)
-             : a->kind == JUDGE_STALL ? add_stall(r, p, j, a, findings)
+             : a->kind == JUDGE_STALL ? 0 /* by stalls.c */
                                       : add_late(r, p, j, a, findings);
     }
     if (rc == 0 && !j->n && j->n_judged == p->n)

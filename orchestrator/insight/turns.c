@@ -33,7 +33,6 @@
 #include "orchestrator/insight/alltoall.h"
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/stalls.h"
 #include "common/stats.h"
 
 /* Waits in a communicator's operations, in us of GPU time. */
@@ -441,12 +440,28 @@ static int judge(struct turns *t, const struct jp_lateness *lateness,
     return tell(t, spent_us(t, lateness, spent), findings);
 }
 
+/* Returns the share of the operations that the warm-up takes; 0: there is none.
+ */
+static double warm_share(const struct jp_netserieses *series)
+{
+    double warm = 0, ops = 0;
+    struct jp_warmup w;
+
+    warmup_sum(series, &w);
+    for (size_t i = 0; w.ops && i < series->n; i++)
+        if (series->at[i].warm_ops) {
+            warm += (double) series->at[i].warm_ops;
+            ops += (double) series->at[i].ops;
+        }
+    return ops > 0 ? warm / ops : 0;
+}
+
 int turns_findings(const struct jp_result *r, const struct jp_processes *p,
                    const struct jp_netserieses *series,
                    const struct jp_lateness *lateness,
                    struct jp_findings *findings)
 {
-    struct turns t = {.r = r, .p = p, .warm = stalls_warm_share(series)};
+    struct turns t = {.r = r, .p = p, .warm = warm_share(series)};
     double *spent;
     int rc = -1;
 

@@ -1,7 +1,7 @@
 /* judge.c - from own times to names: excess, errors by resampling, cost.
  *
  * Way through: judge_run, set_excess (each own time less that of the peers),
- * find_stalls, add_blocks, measure (excess and error of each process),
+ * judge_stalls_find, add_blocks, measure (excess and error of each process),
  * set_least (the smallest excess that is named), name_*, price.
  */
 #include "orchestrator/judge/judge.h"
@@ -15,32 +15,19 @@
 #include "common/stats.h"
 #include "common/vector.h"
 
-#define QUESTIONS 4    /* late, since when, node, stall */
 #define BLOCKS_MIN 8   /* of the run with operations, to know the scatter */
-#define START 0.1      /* of the run: ranks warm up in different times */
-#define START_BLOCKS 4 /* the same, with the block that it ends in */
-#define STALL_OTHERS                                                           \
-    4.0 /* times the longest interval of any other process;                    \
-           twice as many where there are few stalls */
-#define STALL_FEW 3
-#define ROLE_KNOWN 16 /* processes of a role that show how they differ */
-#define APART_MOST 64 /* processes that are looked at as late ones together */
+#define START_BLOCKS 4 /* JUDGE_START, with the block that it ends in */
+#define ROLE_KNOWN 16  /* processes of a role that show how they differ */
+#define APART_MOST 64  /* processes that are looked at as late ones together */
 #define UNLIKE                                                                 \
     2.0 /* times the usual error of its role: a process has noise of its own,  \
            which its blocks alone must show */
 #define HOSTS_KNOWN 6 /* hosts that show how they differ */
 #define NET_SHARE 0.1 /* of an excess, by which its network may be slower */
 #define REPLAYED                                                               \
-    0.9 /* of the clock: a walk that is shorter has stopped, or lacks waits */
+    0.9 /* of the clock since all began: a walk that is shorter has stopped */
 #define BEFORE 0.25 /* an onset: of the excess since then, before it */
 #define MOST_NAMED 8
-
-const char *const judge_kinds[JUDGE_KINDS] = {
-    [JUDGE_LATE] = "late",
-    [JUDGE_ONSET] = "onset",
-    [JUDGE_NODE] = "node",
-    [JUDGE_STALL] = "stall",
-};
 
 struct work {
     struct judge *j;
@@ -50,8 +37,10 @@ struct work {
     uint32_t *members;   /* processes sorted by role */
     uint32_t *role_from; /* [role] its first in members; n_roles + 1 */
     double *scratch;     /* [3 x processes + JUDGE_BLOCKS] */
-    double *stall_us;    /* [process] from which excess on an interval is one */
+    bool *stall;         /* [item] by judge_stall.c */
     double worth_us;
+    double together_us; /* the shortest clock at the end: who began last did not
+                           wait for the others' begin, which no walk knows */
 };
 
 /* --- excess --------------------------------------------------------------- */
@@ -174,40 +163,6 @@ static int set_excess(struct work *w)
     return rc;
 }
 
-/* --- stalls --------------------------------------------------------------- */
-
-/* Sets for each process from which excess on an interval is a stall: it is far
- * longer than any of the other processes, without their starts. Without memory
- * returns -1. */
-static int find_stalls(struct work *w)
-{
-    const struct judge_run *run = w->run;
-    double first = 0, second = 0;
-    size_t of = SIZE_MAX;
-
-    w->stall_us = calloc(w->p->n + 1, sizeof(*w->stall_us));
-    if (!w->stall_us)
-        return -1;
-    for (size_t p = 0; p < w->p->n; p++) {
-        double most = 0;
-
-        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++)
-            if (isfinite(w->excess[i]) && run->items[i].at > (float) START)
-                most = fmax(most, (double) w->excess[i]);
-        if (most > first) {
-            second = first;
-            first = most;
-            of = p;
-        } else {
-            second = fmax(second, most);
-        }
-    }
-    for (size_t p = 0; p < w->p->n; p++)
-        w->stall_us[p] =
-            fmax(JUDGE_STALL_US, STALL_OTHERS * (p == of ? second : first));
-    return 0;
-}
-
 /* --- blocks --------------------------------------------------------------- */
 
 static size_t block_of(float at)
@@ -215,7 +170,8 @@ static size_t block_of(float at)
     return at >= 1 ? JUDGE_BLOCKS - 1 : (size_t) (at * JUDGE_BLOCKS);
 }
 
-/* Sums up stalls and blocks of a process. Returns the blocks with operations.
+/* Sums up the blocks of a process, without stalls. Returns the blocks with
+ * operations.
  */
 static unsigned add_blocks(struct work *w, uint32_t p)
 {
@@ -234,12 +190,8 @@ static unsigned add_blocks(struct work *w, uint32_t p)
         any[block_of(at)] = true;
         x->intervals++;
         x->later += us > 0;
-        if (us > w->stall_us[p]) {
-            x->stalls_us += at > (float) START ? us : 0;
-            x->stalls += at > (float) START;
-        } else {
+        if (!w->stall[i])
             x->blocks_us[block_of(at)] += us;
-        }
     }
     for (unsigned k = 0; k < JUDGE_BLOCKS; k++)
         n += any[k];
@@ -312,12 +264,6 @@ static double errors_of(double chance, unsigned freedom)
             high = mid;
     }
     return high;
-}
-
-/* The share of the budget for each of n that are asked one question. */
-static double chance_of(size_t n)
-{
-    return JUDGE_FALSE_ALARM / QUESTIONS / (double) (n ? n : 1);
 }
 
 static unsigned freedom_of_blocks(void)
@@ -490,7 +436,7 @@ static double usual_error(struct work *w, const uint32_t *list, size_t n)
 static void set_least(struct work *w)
 {
     struct judge *j = w->j;
-    double chance = chance_of(j->n_judged);
+    double chance = judge_chance(j->n_judged);
     double by_blocks = errors_of(chance, freedom_of_blocks());
     double by_below = errors_of(chance, freedom_of_blocks() / 2);
     double all = apart_of(w, w->members, w->p->n, j->roles, chance);
@@ -608,22 +554,6 @@ static void measure_net(struct work *w)
 }
 
 /* --- names ---------------------------------------------------------------- */
-
-static struct judge_answer *add_answer(struct judge *j, enum judge_kind kind,
-                                       size_t process, const struct work *w)
-{
-    struct judge_answer *more = VECTOR_DOUBLE_ADD(j->answers, j->n);
-
-    if (!more)
-        return NULL;
-    *more = (struct judge_answer){.kind = kind,
-                                  .process = process,
-                                  .host = w->p->list[process].host_at,
-                                  .part = 1,
-                                  .to = 1,
-                                  .cost_us = NAN};
-    return more;
-}
 
 /* A part of the run in which somebody is late, and before and after which he
  * is not: blocks from `from` to before `to`. */
@@ -800,7 +730,7 @@ static double least_of_host(const struct work *w, const struct host *h,
 
     if (others < 1)
         return w->j->run_us;
-    return errors_of(chance_of(w->p->n_hosts), (unsigned) freedom) * within *
+    return errors_of(judge_chance(w->p->n_hosts), (unsigned) freedom) * within *
            sqrt(1 / (double) h->n + 1 / others);
 }
 
@@ -813,9 +743,9 @@ static bool is_host_late(const struct work *w, const struct host *h,
     double least = least_of_host(w, h, within);
 
     if (isfinite(spread))
-        least =
-            fmax(least, errors_of(chance_of(n_hosts), (unsigned) n_hosts / 3) *
-                            spread);
+        least = fmax(least,
+                     errors_of(judge_chance(n_hosts), (unsigned) n_hosts / 3) *
+                         spread);
     return late - h->out > fmax(least, w->worth_us) &&
            /* else one of them is late, and the others with it */
            !(h->most > late / 2 && h->fewest < h->most / 2) &&
@@ -827,7 +757,7 @@ static int name_node(struct work *w, size_t host, const struct host *h,
                      double middle, double spread, double within, bool *named)
 {
     struct window late = {.to = 0};
-    double chance = chance_of(w->p->n_hosts), mean = h->t.mean - middle;
+    double chance = judge_chance(w->p->n_hosts), mean = h->t.mean - middle;
     bool onset, all_along;
     struct judge_answer *a;
 
@@ -842,7 +772,7 @@ static int name_node(struct work *w, size_t host, const struct host *h,
                 is_host_alike(w, host, h->t.mean, NULL);
     if (!onset && !all_along)
         return 0;
-    a = add_answer(w->j, JUDGE_NODE, h->worst, w);
+    a = judge_add(w->j, w->p, JUDGE_NODE, h->worst);
     if (!a)
         return -1;
     a->excess_us = onset ? late.late_us : mean;
@@ -885,7 +815,7 @@ static int name_process(struct work *w, size_t p, bool *named)
     struct judge *j = w->j;
     const struct judge_process *x = &j->processes[p];
     const struct window late = find_window(x->own_us);
-    bool onset = late.chance < chance_of(j->n_judged) &&
+    bool onset = late.chance < judge_chance(j->n_judged) &&
                  late.late_us > w->worth_us;
     struct judge_answer *a;
 
@@ -893,7 +823,7 @@ static int name_process(struct work *w, size_t p, bool *named)
         (!onset && !(x->total_us > x->apart_us / 2)) ||
         is_by_net(j, x->net_us, onset ? late.late_us : x->excess_us))
         return 0;
-    a = add_answer(j, onset ? JUDGE_ONSET : JUDGE_LATE, p, w);
+    a = judge_add(j, w->p, onset ? JUDGE_ONSET : JUDGE_LATE, p);
     if (!a)
         return -1;
     a->excess_us = onset ? late.late_us : x->excess_us;
@@ -903,33 +833,6 @@ static int name_process(struct work *w, size_t p, bool *named)
     a->times = w->run->first[p + 1] - w->run->first[p];
     a->part = x->total_us > x->excess_us ? x->excess_us / x->total_us : 1;
     named[p] = true;
-    return 0;
-}
-
-/* Names the process that stalls: only one has intervals that are so much longer
- * than those of all others. 0 or -1. */
-static int name_stalls(struct work *w, const bool *named)
-{
-    struct judge *j = w->j;
-
-    for (size_t p = 0; p < w->p->n; p++) {
-        const struct judge_process *x = &j->processes[p];
-        double longest = 0;
-        struct judge_answer *a;
-
-        for (uint32_t i = w->run->first[p]; i < w->run->first[p + 1]; i++)
-            if (w->run->items[i].at > (float) START && isfinite(w->excess[i]))
-                longest = fmax(longest, (double) w->excess[i]);
-        if (named[p] || !x->judged || !(x->stalls_us > w->worth_us) ||
-            (x->stalls < STALL_FEW && longest < 2 * w->stall_us[p]))
-            continue;
-        a = add_answer(j, JUDGE_STALL, p, w);
-        if (!a)
-            return -1;
-        a->excess_us = x->stalls_us;
-        a->times = x->stalls;
-        a->longest_us = longest;
-    }
     return 0;
 }
 
@@ -950,8 +853,7 @@ static bool takes(const struct work *w, const struct judge_answer *a, size_t p,
     return is_about(w, a, p) && isfinite(w->excess[item]) &&
            (double) w->run->items[item].at >= a->from &&
            (double) w->run->items[item].at <= a->to &&
-           (a->kind != JUDGE_STALL ||
-            (double) w->excess[item] > w->stall_us[p]);
+           (a->kind != JUDGE_STALL || w->stall[item]);
 }
 
 /* Sets *us to the length of the run without the excess of n answers. 0 or -1.
@@ -1006,7 +908,7 @@ static int price_all(struct work *w)
                  : 0;
     for (size_t i = 0; i < j->n; i++)
         sum += j->answers[i].excess_us;
-    j->replayed = base_us > REPLAYED * j->clock_us;
+    j->replayed = base_us > REPLAYED * w->together_us;
     for (size_t i = 0; rc == 0 && i < j->n; i++) {
         struct judge_answer *a = &j->answers[i];
 
@@ -1019,6 +921,8 @@ static int price_all(struct work *w)
     for (size_t i = 0; rc == 0 && i < j->n; i++)
         if (!j->replayed || j->answers[i].cost_us > w->worth_us)
             j->answers[kept++] = j->answers[i];
+        else
+            free(j->answers[i].waits);
     j->n = rc == 0 ? kept : j->n;
     if (rc == 0 && j->n)
         qsort(j->answers, j->n, sizeof(*j->answers), by_cost);
@@ -1070,9 +974,9 @@ static int judge_all(struct work *w)
         if (j->processes[p].judged && !named[p])
             rc = name_process(w, p, named);
     if (rc == 0)
-        rc = name_stalls(w, named);
+        rc = judge_stalls_name(j, w->run, w->excess, w->stall, named);
     if (rc == 0 && j->n > MOST_NAMED)
-        j->n = 0; /* so many are no culprits: the work differs */
+        judge_drop_answers(j); /* so many are no culprits: the work differs */
     free(named);
     return rc < 0 ? -1 : price_all(w);
 }
@@ -1088,6 +992,10 @@ static int follow(struct work *w)
         rc = judge_walk(run, NULL, &j->clock_us);
     for (size_t p = 0; run->timed && p < w->p->n; p++)
         j->clock_us = fmax(j->clock_us, run->clock[p]);
+    w->together_us = j->clock_us;
+    for (size_t p = 0; run->timed && p < w->p->n; p++)
+        if (run->first[p + 1] > run->first[p])
+            w->together_us = fmin(w->together_us, run->clock[p]);
     for (uint32_t i = 0; run->timed && i < run->n_ops; i++)
         run->net_us[i] = INFINITY;
     for (uint32_t i = 0; run->timed && i < run->first[w->p->n]; i++) {
@@ -1127,13 +1035,15 @@ struct judge *judge_run(const struct jp_result *r, const struct jp_processes *p,
     w.worth_us = JUDGE_WORTH * (j->part ? j->clock_us : j->run_us);
     j->processes = calloc(p->n + 1, sizeof(*j->processes));
     w.excess = calloc((size_t) j->events + 1, sizeof(*w.excess));
+    w.stall = calloc((size_t) j->events + 1, sizeof(*w.stall));
     w.scratch = calloc(3 * p->n + JUDGE_BLOCKS, sizeof(*w.scratch));
-    if (!j->processes || !w.excess || !w.scratch || sort_members(&w) < 0)
+    if (!j->processes || !w.excess || !w.stall || !w.scratch ||
+        sort_members(&w) < 0)
         goto out;
     scale(&w);
     rc = set_excess(&w);
     if (rc == 0)
-        rc = find_stalls(&w);
+        rc = judge_stalls_find(j, &run, w.excess, w.worth_us, w.stall);
     if (rc == 0)
         rc = measure(&w);
     if (rc == 0) {
@@ -1146,7 +1056,7 @@ out:
     free(w.members);
     free(w.role_from);
     free(w.scratch);
-    free(w.stall_us);
+    free(w.stall);
     judge_build_fini(&run);
     if (rc < 0) {
         judge_destroy(j);
@@ -1165,6 +1075,7 @@ void judge_destroy(struct judge *j)
 {
     if (!j)
         return;
+    judge_drop_answers(j);
     free(j->processes);
     free(j->answers);
     free(j);

@@ -63,9 +63,11 @@ enum { JUDGE_BLOCKS = 32 };
 #define JUDGE_WORTH                                                            \
     0.0125 /* of the run: GPUs of one kind differ by as much                   \
             */
-/* A single interval is a stall from this on (us): collections of garbage, page
- * faults and interrupts take less. */
-#define JUDGE_STALL_US 5000.0
+/* A single interval is a stall from this on (us): page faults and interrupts
+ * take less. */
+#define JUDGE_STALL_US 1000.0
+/* Of the run: ranks warm up in different times. */
+#define JUDGE_START 0.1
 /* Names are given only where so many operations have all their members, and so
  * many come in an order that all of them share. */
 #define JUDGE_WHOLE 0.98
@@ -82,6 +84,24 @@ enum judge_kind {
 };
 extern const char *const judge_kinds[JUDGE_KINDS]; /* "late" */
 
+/* An operation of a process. */
+struct judge_place {
+    uint32_t comm;    /* of the result */
+    const char *func; /* "AllReduce", "AlltoAll" if it is made of messages,
+                         "message"; borrowed from the result */
+    uint64_t sn;
+    bool numbered; /* sn is NCCL's; else it counts those of the records */
+};
+
+/* Single intervals in a row, mostly one: between what ended before and an
+ * operation. */
+struct judge_wait {
+    double us, most_us; /* excess: all of them, the longest */
+    double own_us;      /* own time of the first */
+    uint64_t ops;
+    struct judge_place before, in, last; /* of the first; of the last one */
+};
+
 struct judge_answer {
     enum judge_kind kind;
     size_t process;    /* index into processes->list; NODE: the worst one */
@@ -94,6 +114,11 @@ struct judge_answer {
                           part in which he is late; else all of it */
     uint64_t times;    /* intervals; STALL: those that are stalls */
     double longest_us; /* STALL: the longest of these */
+    double every;      /* STALL: they come after so many operations of his,
+                          `rounds` times from the first to the last; 0: not
+                          regularly */
+    double rounds;
+    struct judge_wait *waits; /* STALL: [times], owned; else NULL */
 };
 
 struct judge_process {
@@ -117,6 +142,7 @@ struct judge_process {
                       the median of the role */
     double stalls_us; /* sum of its stalls */
     uint64_t stalls;
+    double longest_us;              /* of its stalls */
     double blocks_us[JUDGE_BLOCKS]; /* excess of each block, without stalls */
     double own_us[JUDGE_BLOCKS];    /* less that of its mates */
 };
@@ -137,6 +163,9 @@ struct judge {
     double turns_us; /* sum of the largest excess of each operation */
     double least_us; /* of all judged processes the smallest excess that would
                         have been named */
+    /* The shortest single stall, and the shortest ones that come again and
+     * again, that would have been named; INFINITY: none would. */
+    double stall_once_us, stall_again_us;
     size_t n_judged;
     struct judge_process *processes; /* by processes->list */
     struct judge_answer *answers;    /* the costliest first */
@@ -172,6 +201,15 @@ struct judge_item {
                  run */
 };
 
+/* What operations are numbered by. */
+struct judge_key {
+    uint32_t comm;
+    const char *func;
+    uint64_t low;  /* sequence number of its first operation */
+    uint32_t base; /* that operation, of all */
+    bool numbered;
+};
+
 struct judge_run {
     const struct jp_result *r;
     const struct jp_processes *p;
@@ -186,6 +224,7 @@ struct judge_run {
     uint32_t *cols;     /* [role] columns of its matrix */
     uint32_t *expected; /* [op] members with records */
     uint32_t *key; /* [op] operations of one key follow each other by number */
+    struct judge_key *keys; /* [key] */
     uint32_t n_keys;
     uint32_t n_ops;
     float *net_us; /* [op] */
@@ -204,5 +243,31 @@ void judge_build_fini(struct judge_run *run);
  * operations net_us. *end_us: the longest clock at the end. 0, or -1: no
  * memory. */
 int judge_walk(struct judge_run *run, const float *own, double *end_us);
+
+/* --- judge_answer.c. For this room only. ---------------------------------- */
+
+/* Adds an answer, to be filled. Returns NULL: no memory. */
+struct judge_answer *judge_add(struct judge *judge,
+                               const struct jp_processes *processes,
+                               enum judge_kind kind, size_t process);
+
+/* Removes all answers. */
+void judge_drop_answers(struct judge *judge);
+
+/* Returns the share of the budget for each of n that are asked one question. */
+double judge_chance(size_t n);
+
+/* --- judge_stall.c: single intervals. For this room only. ----------------- */
+
+/* Sets stall[item] for each interval that is a stall, and sums them up by
+ * process. Sets the least that would have been named. 0, or -1: no memory. */
+int judge_stalls_find(struct judge *judge, const struct judge_run *run,
+                      const float *excess, double worth_us, bool *stall);
+
+/* Names the processes that stall, without those that are named already. 0, or
+ * -1: no memory. */
+int judge_stalls_name(struct judge *judge, const struct judge_run *run,
+                      const float *excess, const bool *stall,
+                      const bool *named);
 
 #endif

@@ -90,6 +90,58 @@ static void arrive(struct walk *w, uint32_t op, uint32_t process, uint32_t item)
     w->arrived[op]++;
 }
 
+/* Returns the process's item after that one which it has not done; NOBODY:
+ * there is none. */
+static uint32_t next_item(const struct walk *w, uint32_t process, uint32_t item)
+{
+    while (++item < w->run->first[process + 1])
+        if (!w->done[item])
+            return item;
+    return NOBODY;
+}
+
+/* Two processes that send to each other in one launch have a Send and a Recv
+ * each, of which neither comes first. The records have some order, so each may
+ * be at the other one's next item. Returns true if p is so at its item, and
+ * both operations have ended then. */
+static bool cross(struct walk *w, uint32_t p, uint32_t item)
+{
+    struct judge_run *run = w->run;
+    uint32_t ahead = next_item(w, p, item), of[2] = {run->items[item].op}, q;
+    uint32_t theirs;
+    double end;
+
+    if (ahead == NOBODY)
+        return false;
+    of[1] = run->items[ahead].op;
+    if (run->expected[of[0]] != 2 || run->expected[of[1]] != 2 ||
+        w->over[of[1]] || w->arrived[of[1]] != 1)
+        return false;
+    q = w->last[of[1]];
+    theirs = next_item(w, q, w->at[q]);
+    if (q == p || theirs == NOBODY || run->items[theirs].op != of[0])
+        return false;
+    arrive(w, of[0], q, theirs);
+    arrive(w, of[1], p, ahead);
+    end = fmax(w->end[of[0]], w->end[of[1]]);
+    if (w->own)
+        end += (double) fmaxf(run->net_us[of[0]], run->net_us[of[1]]);
+    for (int k = 0; k < 2; k++) {
+        w->over[of[k]] = true;
+        w->end[of[k]] = end;
+    }
+    leave(w, p, item, end);
+    leave(w, p, ahead, end);
+    leave(w, q, w->at[q], end);
+    leave(w, q, theirs, end);
+    w->done[ahead] = w->done[theirs] = true;
+    w->at[p]++;
+    w->at[q]++;
+    w->ready[w->n_ready++] = p;
+    w->ready[w->n_ready++] = q;
+    return true;
+}
+
 /* Takes a process to the next operation that it has to wait for. */
 static void go_on(struct walk *w, uint32_t p)
 {
@@ -102,6 +154,8 @@ static void go_on(struct walk *w, uint32_t p)
             continue;
         if (!w->over[op]) {
             arrive(w, op, p, item);
+            if (w->arrived[op] < run->expected[op] && cross(w, p, item))
+                return;
             w->prior[p] = w->last[op];
             w->last[op] = p;
             if (w->arrived[op] == run->expected[op])

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "orchestrator/aggregate/join_parts.h"
+#include "orchestrator/aggregate/timeline.h"
 #include "tests/aggregate/jpr_maker.h"
 #include "tests/aggregate/op_of.h"
 #include "tests/common/tempdir.h"
@@ -270,15 +271,109 @@ static void adds_as_it_folds(void **state)
     }
 }
 
+/* A log whose AllReduces have start and end, if timed, and whose Sends have
+ * not. The first record is an AllReduce. */
+static void put_mixed(const char *dir, unsigned n, bool timed)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t at = UINT64_C(1700000000000000) + i * UINT64_C(1000);
+
+        fprintf(
+            out,
+            "{\"header\":{\"id\":\"0x9\",\"comm_name\":\"\",\"rank\":0,"
+            "\"n_ranks\":2,\"nnodes\":1},\"metadata\":{"
+            "\"inspector_output_format_version\":\"v4.0\",\"git_rev\":\"x\","
+            "\"rec_mechanism\":\"nccl_profiler_interface\","
+            "\"dump_timestamp_us\":%llu,\"hostname\":\"h\",\"pid\":7},",
+            (unsigned long long) at + 900);
+        if (i % 2)
+            fprintf(out,
+                    "\"p2p_perf\":{\"p2p\":\"Send\",\"p2p_sn\":%u,"
+                    "\"p2p_peer\":1,\"p2p_msg_size_bytes\":64,"
+                    "\"p2p_exec_time_us\":%u,\"p2p_timing_source\":"
+                    "\"kernel_gpu\",\"p2p_algobw_gbs\":1.0,"
+                    "\"p2p_busbw_gbs\":1.0}}\n",
+                    i, 100 + i);
+        else
+            fprintf(out,
+                    "\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_sn\":%u,"
+                    "\"coll_msg_size_bytes\":64,\"coll_exec_time_us\":%u,"
+                    "\"coll_timing_source\":\"kernel_gpu\","
+                    "\"coll_algobw_gbs\":1.0,\"coll_busbw_gbs\":1.0",
+                    i / 2, 100 + i);
+        if (!(i % 2) && timed)
+            fprintf(out,
+                    ",\"event_trace_ts\":{\"coll_start_ts\":%llu,"
+                    "\"coll_stop_ts\":%llu,\"kernel_events\":["
+                    "{\"channel_id\":0,\"kernel_start_ts\":%llu,"
+                    "\"kernel_stop_ts\":%llu,\"kernel_record_ts\":%llu}]}",
+                    (unsigned long long) at, (unsigned long long) at + 100 + i,
+                    (unsigned long long) at, (unsigned long long) at + 100 + i,
+                    (unsigned long long) at + 100 + i);
+        if (!(i % 2))
+            fputs("}}\n", out);
+    }
+    fclose(out);
+    free(tempdir_file(dir, "h-pid7.log", 0600, text));
+    free(text);
+}
+
+/* A file of which some records have start and end and others have not shows the
+ * order of all of them, as one without any does; also if it is read in pieces.
+ */
+static void order_of_all(void **state)
+{
+    enum { RECORDS = 2000 };
+
+    for (int timed = 0; timed < 2; timed++)
+        for (int pieces = 0; pieces < 2; pieces++) {
+            const struct jp_aggregate_options options = {
+                .threads = pieces ? 3 : 1, .piece_bytes = pieces ? 60000 : 0};
+            struct timeline_reader reader;
+            struct timeline_event e;
+            struct jp_result *r;
+            unsigned n = 0;
+
+            put_mixed(*state, RECORDS, timed);
+            r = result_of(*state, &options);
+            assert_int_equal(r->n_timelines, timed);
+            if (timed) {
+                assert_int_equal(r->timelines[0]->n, RECORDS / 2);
+                assert_true(r->timelines[0]->ordered);
+            }
+            assert_int_equal(r->n_sequences, 1);
+            assert_int_equal(r->sequences[0]->n, RECORDS);
+            assert_int_equal(r->sequences[0]->left, 0);
+            assert_int_equal(timeline_reader_init(&reader, r->sequences[0]), 0);
+            for (; timeline_next(&reader, &e); n++) {
+                assert_int_equal(e.time_us, 100 + n);
+                assert_int_equal(e.start_us, 0);
+                assert_int_equal(r->sequences[0]->series[e.series].p2p, n % 2);
+            }
+            assert_int_equal(n, RECORDS);
+            timeline_reader_fini(&reader);
+            result_destroy(r);
+        }
+}
+
 int main(void)
 {
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, tempdir_make, tempdir_drop)
     const struct CMUnitTest tests[] = {
-        TEST(no_time_is_not_the_shortest), TEST(no_time_at_all),
-        TEST(recordings_without_times),    TEST(sizes_and_bandwidths_are_found),
-        TEST(gaps_of_traces_are_losses),   TEST(one_rank_is_not_timed),
-        TEST(other_files_are_left_alone),  cmocka_unit_test(adds_as_it_folds),
+        TEST(no_time_is_not_the_shortest),
+        TEST(no_time_at_all),
+        TEST(recordings_without_times),
+        TEST(sizes_and_bandwidths_are_found),
+        TEST(gaps_of_traces_are_losses),
+        TEST(one_rank_is_not_timed),
+        TEST(other_files_are_left_alone),
+        cmocka_unit_test(adds_as_it_folds),
+        TEST(order_of_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,41 +144,12 @@ static void cuts_with_others(void **state)
     assert_true(all == 500 * KERNELS);
 }
 
-/* Nothing but AlltoAll: a rank that stops now and then is named. */
-static void a_stall_is_seen(void **state)
-{
-    struct simjob_random random = {5};
-    struct jp_insight *x;
-
-    (void) state;
-    for (unsigned k = 0; k < KERNELS; k++)
-        for (unsigned g = 0; g < GROUPS; g++)
-            for (unsigned i = 0; i < OF_GROUP; i++) {
-                double late = g == 2 && k % 50 == 9 ? 20000 : 0;
-                unsigned r = g * OF_GROUP + i;
-
-                late = i == 1 ? 0 : late;
-                m.kernels[r * KERNELS + k] =
-                    (uint32_t) (500 + 200 * random_unit(&random) + late);
-            }
-    x = insight_run(NULL, NULL, &m.result, NULL);
-    assert_non_null(x);
-    assert_true(x->stalls.judged);
-    assert_int_equal(x->findings.n, 1);
-    assert_int_equal(x->findings.at[0].kind, JP_FINDING_STALL);
-    assert_int_equal(x->findings.at[0].pid, 100 + 2 * OF_GROUP + 1);
-    assert_non_null(strstr(x->findings.at[0].text, "stalled 8 times"));
-    assert_non_null(strstr(x->findings.at[0].text, "every 50 operations"));
-    insight_destroy(x);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(adds_up), TEST(lacks_messages),
-                                       TEST(cuts_parts), TEST(cuts_with_others),
-                                       TEST(a_stall_is_seen)};
+                                       TEST(cuts_parts), TEST(cuts_with_others)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

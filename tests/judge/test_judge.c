@@ -315,6 +315,54 @@ static void other_order(void **state)
     end(j);
 }
 
+/* A message, as its sender or its receiver has it. */
+static void put_message(uint32_t p, uint32_t c, bool sends, double from,
+                        double to)
+{
+    put(p, c, p, sends ? "Send" : "Recv", 1 - p, ++run.p2p[p], 1000, from, to);
+}
+
+/* Two processes send to each other in one launch, and both write the Send
+ * first. That is no disorder, and rank 1 computes 100 us longer each time. */
+static void crossing(void **state)
+{
+    struct judge_run matrix = {.r = &run.result, .p = &run.processes};
+    float own[400];
+    double us, again;
+    uint32_t c;
+
+    (void) state;
+    begin(2, false);
+    c = add_comm(0, 2);
+    for (unsigned i = 0; i < 100; i++) {
+        double to = run.clock[1] + 750;
+
+        for (uint32_t p = 0; p < 2; p++) {
+            run.clock[p] += 600 + 100 * p;
+            put_message(p, c, true, run.clock[p], to);
+            put_message(p, c, false, run.clock[p], to);
+            run.clock[p] = to;
+        }
+    }
+    assert_int_equal(processes_init_nodes(&run.processes, &run.result, NULL),
+                     0);
+    assert_int_equal(judge_build(&matrix), 0);
+    assert_int_equal(judge_walk(&matrix, NULL, &us), 0);
+    assert_int_equal(matrix.lacking, 0);
+    assert_null(matrix.why);
+    assert_near(us, 15000); /* the 100 of rank 1, and 50, each time */
+    for (unsigned i = 0; i < 200; i++)
+        assert_near((double) matrix.items[matrix.first[1] + i].own_us,
+                    i % 2 ? 0 : 100);
+    for (uint32_t i = 0; i < 400; i++)
+        own[i] = matrix.items[i].own_us;
+    assert_int_equal(judge_walk(&matrix, own, &again), 0);
+    assert_int_equal(matrix.lacking, 0);
+    assert_near(again, us);
+    judge_build_fini(&matrix);
+    end(NULL);
+}
+
 /* --- roles ---------------------------------------------------------------- */
 
 /* Four stages of one rank each, two pipelines: only ranks of a stage are
@@ -545,15 +593,184 @@ static void clean(void **state)
     }
 }
 
+/* --- stalls --------------------------------------------------------------- */
+
+/* When a process computes longer, and by how much. */
+struct stop {
+    uint32_t process;
+    unsigned at;
+    double us;
+};
+
+enum noise { QUIET, USUAL, HEAVY };
+
+/* OPS operations of eight processes that compute 1 ms before each of them. */
+#define OPS 400
+
+static struct judge *make_stops(enum noise noise, const struct stop *stops,
+                                size_t n, uint64_t seed, bool timed)
+{
+    struct simjob_random random = {seed};
+    uint32_t c;
+
+    begin(8, timed);
+    c = add_comm(0, 8);
+    for (unsigned i = 0; i < OPS; i++) {
+        for (uint32_t p = 0; p < 8; p++) {
+            double us = 1000, unit = random_unit(&random);
+
+            if (noise == USUAL)
+                us += 40 * unit;
+            if (noise == HEAVY) /* a tail that falls with the square */
+                us += 500 / sqrt(fmax(unit, 1e-6));
+            for (size_t k = 0; k < n; k++)
+                if (stops[k].process == p && stops[k].at == i)
+                    us += stops[k].us;
+            run.clock[p] += us;
+        }
+        meet(c, 0, 100);
+    }
+    return judge();
+}
+
+/* Rare ones, at no regular distance. */
+static void stalls_rare(void **state)
+{
+    static const struct stop stops[] = {
+        {5, 61, 20000},  {5, 97, 20000},  {5, 150, 20000}, {5, 171, 20000},
+        {5, 260, 20000}, {5, 333, 30000}, {5, 390, 20000}};
+    static const size_t n = sizeof(stops) / sizeof(*stops);
+
+    (void) state;
+    for (int timed = 0; timed < 2; timed++) {
+        struct judge *j = make_stops(USUAL, stops, n, 5, timed);
+        const struct judge_answer *a = j->answers;
+
+        assert_true(judge_speaks(j));
+        assert_int_equal(j->n, 1);
+        assert_int_equal(a->kind, JUDGE_STALL);
+        assert_int_equal(a->process, 5);
+        assert_int_equal(a->times, n);
+        assert_true(fabs(a->longest_us - 30000) < 100);
+        assert_true(fabs(a->cost_us - 150000) < 1500);
+        assert_true(a->every <= 0);
+        for (size_t i = 0; i < n; i++) {
+            assert_int_equal(a->waits[i].in.sn, stops[i].at);
+            assert_int_equal(a->waits[i].before.sn, stops[i].at - 1);
+            assert_string_equal(a->waits[i].in.func, "AllReduce");
+            assert_true(fabs(a->waits[i].us - stops[i].us) < 100);
+        }
+        end(j);
+    }
+}
+
+/* A checkpoint: every 50 operations, and one of them is missing. */
+static void stalls_regular(void **state)
+{
+    static const struct stop stops[] = {{0, 50, 60000},  {0, 100, 60000},
+                                        {0, 150, 60000}, {0, 250, 60000},
+                                        {0, 300, 60000}, {0, 350, 60000}};
+    struct judge *j = make_stops(USUAL, stops, 6, 6, true);
+
+    (void) state;
+    assert_int_equal(j->n, 1);
+    assert_int_equal(j->answers->process, 0);
+    assert_near(j->answers->every, 50);
+    assert_near(j->answers->rounds, 6);
+    end(j);
+}
+
+/* A single one, and three in a row, which are one; also where no other process
+ * is ever late. */
+static void stalls_once(void **state)
+{
+    static const struct stop stops[] = {
+        {3, 200, 150000}, {3, 201, 150000}, {3, 202, 150000}};
+
+    (void) state;
+    for (int noise = QUIET; noise <= USUAL; noise++)
+        for (size_t n = 1; n <= 3; n += 2) {
+            struct judge *j = make_stops((enum noise) noise, stops, n, 7, true);
+
+            assert_int_equal(j->n, 1);
+            assert_int_equal(j->answers->kind, JUDGE_STALL);
+            assert_int_equal(j->answers->process, 3);
+            assert_int_equal(j->answers->times, 1);
+            assert_int_equal(j->answers->waits->ops, n);
+            assert_int_equal(j->answers->waits->last.sn, 199 + n);
+            end(j);
+        }
+}
+
+/* What would have been found is found, and a third of it is not. */
+static void stalls_least(void **state)
+{
+    struct judge *j = make_stops(USUAL, NULL, 0, 8, true);
+    struct stop stop = {2, 222, 1.3 * j->stall_once_us};
+
+    (void) state;
+    assert_int_equal(j->n, 0);
+    assert_true(j->stall_once_us < 0.1 * longest_clock());
+    assert_true(j->stall_again_us < j->stall_once_us);
+    end(j);
+    j = make_stops(USUAL, &stop, 1, 8, true);
+    assert_int_equal(j->n, 1);
+    assert_int_equal(j->answers->process, 2);
+    end(j);
+    stop.us /= 4;
+    j = make_stops(USUAL, &stop, 1, 8, true);
+    assert_int_equal(j->n, 0);
+    end(j);
+}
+
+/* All stop as often, by turns; or all have long intervals now and then, of
+ * which somebody has the longest. */
+static void stalls_of_all(void **state)
+{
+    struct stop stops[40];
+
+    (void) state;
+    for (unsigned i = 0; i < 40; i++)
+        stops[i] = (struct stop){(i * 5 + i / 8) % 8, 9 * (i + 4), 20000};
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        struct judge *j = make_stops(USUAL, stops, 40, seed, true);
+
+        assert_int_equal(j->n, 0);
+        end(j);
+        j = make_stops(HEAVY, NULL, 0, seed, seed % 2);
+        assert_int_equal(j->n, 0);
+        end(j);
+    }
+}
+
+/* Who is late all along has the longest intervals, and does not stall. */
+static void stalls_of_late(void **state)
+{
+    struct stop stops[OPS];
+    struct judge *j;
+
+    (void) state;
+    for (unsigned i = 0; i < OPS; i++)
+        stops[i] = (struct stop){4, i, 6000};
+    j = make_stops(USUAL, stops, OPS, 9, true);
+    assert_int_equal(j->n, 1);
+    assert_int_equal(j->answers->kind, JUDGE_LATE);
+    assert_int_equal(j->answers->process, 4);
+    end(j);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(example),     cmocka_unit_test(example_excess),
-        cmocka_unit_test(lost_record), cmocka_unit_test(lost_process),
-        cmocka_unit_test(other_order), cmocka_unit_test(stages),
-        cmocka_unit_test(names),       cmocka_unit_test(cost),
-        cmocka_unit_test(clean),       cmocka_unit_test(parts),
-        cmocka_unit_test(half),
+        cmocka_unit_test(example),       cmocka_unit_test(example_excess),
+        cmocka_unit_test(lost_record),   cmocka_unit_test(lost_process),
+        cmocka_unit_test(other_order),   cmocka_unit_test(stages),
+        cmocka_unit_test(names),         cmocka_unit_test(cost),
+        cmocka_unit_test(clean),         cmocka_unit_test(parts),
+        cmocka_unit_test(half),          cmocka_unit_test(crossing),
+        cmocka_unit_test(stalls_rare),   cmocka_unit_test(stalls_regular),
+        cmocka_unit_test(stalls_once),   cmocka_unit_test(stalls_least),
+        cmocka_unit_test(stalls_of_all), cmocka_unit_test(stalls_of_late),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
