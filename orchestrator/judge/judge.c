@@ -672,18 +672,20 @@ struct judge_answer *judge_add(struct judge *j, const struct jp_processes *p,
                                   .process = process,
                                   .host = p->list[process].host_at,
                                   .part = 1,
+                                  .blocks = UINT32_MAX,
+                                  .share = 1,
                                   .to = 1,
                                   .cost_us = NAN};
     return more;
 }
 
-/* A part of the run in which somebody is late, and before and after which he
- * is not: blocks from `from` to before `to`. */
+/* A part of the run in which somebody is late, and outside of which he is not.
+ */
 struct window {
-    unsigned from, to; /* 0: none */
-    double late_us;    /* excess in it */
-    double error_us;   /* its standard error */
-    double chance;     /* that noise makes it, over all windows */
+    uint32_t in;     /* the blocks, as bits; 0: none */
+    double late_us;  /* excess in it */
+    double error_us; /* its standard error */
+    double chance;   /* that noise makes it, over all windows */
 };
 
 #define WINDOW_LEAST 4 /* blocks, in it and before it, after the start */
@@ -702,12 +704,91 @@ static double chance_of_errors(double errors, double own, double usual,
     return stats_student_tail(errors / sqrt(2), freedom);
 }
 
-/* Finds the window of a series of blocks that stands out most. usual: the
- * median of the variances of `of` like series, or 0. */
+static uint32_t bits_of(unsigned from, unsigned to)
+{
+    return (uint32_t) ((UINT64_C(1) << to) - (UINT64_C(1) << from));
+}
+
+/* Returns the number of stretches of blocks. */
+static unsigned stretches(uint32_t in)
+{
+    return (unsigned) __builtin_popcount(in & ~(in << 1));
+}
+
+/* Splits the blocks by value, at the cut with the smallest sum of squares
+ * (Fisher 1958). A single block between two of the other kind takes theirs. */
+static uint32_t split_blocks(const double *blocks)
+{
+    enum { N = JUDGE_BLOCKS - START_BLOCKS };
+    double v[N], best = INFINITY, cut = INFINITY;
+    uint32_t in = 0;
+
+    memcpy(v, blocks + START_BLOCKS, sizeof(v));
+    stats_sort(v, N);
+    for (unsigned i = 1; i < N; i++) {
+        double rest = stats_squares(v, 0, i) + stats_squares(v, i, N);
+
+        if (rest < best) {
+            best = rest;
+            cut = (stats_mean(v, 0, i) + stats_mean(v, i, N)) / 2;
+        }
+    }
+    for (unsigned k = START_BLOCKS; k < JUDGE_BLOCKS; k++)
+        in |= (uint32_t) (blocks[k] > cut) << k;
+    for (unsigned k = START_BLOCKS + 1; k + 1 < JUDGE_BLOCKS; k++)
+        if ((in >> (k - 1) & 1) == (in >> (k + 1) & 1))
+            in = (in & ~(UINT32_C(1) << k)) | (in >> (k - 1) & 1) << k;
+    return in;
+}
+
+/* Returns how many ways there are to choose so many stretches: their ends among
+ * the edges of blocks. */
+static double ways(unsigned n_stretches)
+{
+    double edges = JUDGE_BLOCKS - START_BLOCKS + 1, n = 1;
+
+    for (unsigned i = 0; i < 2 * n_stretches; i++)
+        n *= (edges - i) / (i + 1);
+    return n;
+}
+
+/* Returns several stretches of blocks as one part of the run, if they stand out
+ * as such. */
+static struct window find_stretches(const double *blocks, double usual_noise,
+                                    size_t of)
+{
+    uint32_t in = split_blocks(blocks);
+    struct window w = {.in = in};
+    double n = JUDGE_BLOCKS - START_BLOCKS, sum[2] = {0}, squares = 0;
+    double late, usual, s, e, n_in = __builtin_popcount(in);
+
+    if (stretches(in) < 2 || n_in < 2 * stretches(in) ||
+        n - n_in < 2 * stretches(in))
+        return (struct window){.chance = 1};
+    for (unsigned k = START_BLOCKS; k < JUDGE_BLOCKS; k++) {
+        sum[in >> k & 1] += blocks[k];
+        squares += blocks[k] * blocks[k];
+    }
+    late = sum[1] / n_in;
+    usual = sum[0] / (n - n_in);
+    s = fmax(squares - late * sum[1] - usual * sum[0], 0) / (n - 2);
+    e = sqrt(fmax(s, usual_noise) * (1 / n_in + 1 / (n - n_in)));
+    if (!(fabs(usual) < BEFORE * late))
+        return (struct window){.chance = 1};
+    w.late_us = sum[1];
+    w.error_us = e * n_in;
+    w.chance = ways(stretches(in)) *
+               chance_of_errors((late - usual) / e, s, usual_noise, of);
+    return w;
+}
+
+/* Finds the window of a series of blocks that stands out most, or several
+ * stretches of it. usual: the median of the variances of `of` like series, or
+ * 0. */
 static struct window find_window(const double *blocks, double usual_noise,
                                  size_t of)
 {
-    struct window best = {.chance = 1};
+    struct window best = {.chance = 1}, many;
     double sum[JUDGE_BLOCKS + 1] = {0}, squares = 0, most = 0, own = 0;
     double n = JUDGE_BLOCKS - START_BLOCKS;
     unsigned tried = 0;
@@ -732,20 +813,23 @@ static struct window find_window(const double *blocks, double usual_noise,
                 continue;
             most = (late - usual) / e;
             own = s;
-            best = (struct window){.from = from,
-                                   .to = to,
+            best = (struct window){.in = bits_of(from, to),
                                    .late_us = late * in,
                                    .error_us = e * in};
         }
-    if (best.to)
+    if (best.in)
         best.chance = tried * chance_of_errors(most, own, usual_noise, of);
-    return best;
+    many = find_stretches(blocks, usual_noise, of);
+    return many.chance < best.chance ? many : best;
 }
 
 static void set_window(struct judge_answer *a, const struct window *late)
 {
-    a->from = (double) late->from / JUDGE_BLOCKS;
-    a->to = (double) late->to / JUDGE_BLOCKS;
+    a->blocks = late->in;
+    a->stretches = stretches(late->in);
+    a->share = (double) __builtin_popcount(late->in) / JUDGE_BLOCKS;
+    a->from = (double) __builtin_ctz(late->in) / JUDGE_BLOCKS;
+    a->to = 1 - (double) __builtin_clz(late->in) / JUDGE_BLOCKS;
 }
 
 /* Returns true if a slower network may look like that excess: where operations
@@ -821,8 +905,8 @@ static bool is_host_alike(const struct work *w, size_t host, double late,
             continue;
         if (part) {
             own = 0;
-            for (unsigned k = part->from; k < part->to; k++)
-                own += x->blocks_us[k];
+            for (unsigned k = 0; k < JUDGE_BLOCKS; k++)
+                own += part->in >> k & 1 ? x->blocks_us[k] : 0;
         }
         if (!(own > late / 2))
             return false;
@@ -891,7 +975,7 @@ static int name_node(struct work *w, size_t host, const struct host *h,
                      double middle, double spread, double within, double usual,
                      bool *named)
 {
-    struct window late = {.to = 0};
+    struct window late = {.in = 0};
     double chance = chance_of(w->p->n_hosts), mean = h->t.mean - middle;
     bool onset, all_along;
     struct judge_answer *a;
@@ -990,8 +1074,7 @@ static bool takes(const struct work *w, const struct judge_answer *a, size_t p,
                   uint32_t item)
 {
     return is_about(w, a, p) && isfinite(w->excess[item]) &&
-           (double) w->run->items[item].at >= a->from &&
-           (double) w->run->items[item].at <= a->to &&
+           a->blocks >> block_of(w->run->items[item].at) & 1 &&
            (a->kind != JUDGE_STALL || w->stall[item]);
 }
 

@@ -91,16 +91,20 @@ extern const char *const judge_kinds[JUDGE_KINDS]; /* "late" */
 
 struct judge_answer {
     enum judge_kind kind;
-    size_t process;    /* index into processes->list; NODE: the worst one */
-    size_t host;       /* index into processes->hosts */
-    double excess_us;  /* over the run; NODE: mean of its processes */
-    double error_us;   /* its standard error; STALL: 0 */
-    double cost_us;    /* how much shorter the run would be */
-    double part;       /* of its intervals' excess that is its own */
-    double from, to;   /* the part of the run, 0 to 1. ONSET, some of NODE: the
-                          part in which he is late; else all of it */
-    uint64_t times;    /* intervals; STALL: those that are stalls */
-    double longest_us; /* STALL: the longest of these */
+    size_t process;   /* index into processes->list; NODE: the worst one */
+    size_t host;      /* index into processes->hosts */
+    double excess_us; /* over the run; NODE: mean of its processes */
+    double error_us;  /* its standard error; STALL: 0 */
+    double cost_us;   /* how much shorter the run would be */
+    double part;      /* of its intervals' excess that is its own */
+    /* The part of the run. ONSET, some of NODE: in which he is late; else all
+     * of it. */
+    double from, to;    /* its begin and end, 0 to 1 */
+    unsigned stretches; /* in how many pieces; 0: all of the run */
+    double share;       /* of the run */
+    uint32_t blocks;    /* as bits */
+    uint64_t times;     /* intervals; STALL: those that are stalls */
+    double longest_us;  /* STALL: the longest of these */
 };
 
 struct judge_process {
