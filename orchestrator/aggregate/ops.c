@@ -370,7 +370,7 @@ static int64_t distance(uint64_t from, uint64_t to)
 
 /* Walks from operation to operation of a function. Where the earliest and the
  * latest clock disagree about the distance, a clock was set: the one that went
- * back, or that went on for longer. */
+ * back, or that went on for longer. Where both went back, all were set. */
 static void walk(struct jp_ops *ops, const struct jp_op *op)
 {
     int64_t by_min = distance(ops->before_min, op->dump_min_us);
@@ -387,7 +387,7 @@ static void walk(struct jp_ops *ops, const struct jp_op *op)
             ops->walked_most = ops->walked_us;
         ops->walked_us = 0;
     }
-    if (!first && most - least > STEP_US) {
+    if (!first && (most - least > STEP_US || most < -STEP_US)) {
         ops->stepped = true;
         most = least > 0 ? least : most;
     } else if (!first) {

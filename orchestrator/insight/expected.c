@@ -930,7 +930,10 @@ static void left_out(const struct jp_evidence *e, struct jp_sentence *s)
  * would be joined; or NCCL gave two communicators one id. */
 static void shared(const struct jp_evidence *e, struct jp_sentence *s)
 {
-    uint32_t n = e->result->quality.shared_ranks;
+    const struct jp_quality *q = &e->result->quality;
+    /* each communicator counts its own */
+    uint32_t n = q->shared_ranks < q->ranks_seen ? q->shared_ranks
+                                                 : q->ranks_seen;
 
     if (n && e->result->quality.twin_recordings)
         sentence_add(s,
@@ -970,6 +973,31 @@ double expected_seen(const struct jp_result *result)
     double unseen = (double) result->quality.unseen_records;
 
     return records > 0 ? records / (records + unseen) : 1;
+}
+
+/* functions whose names are listed */
+#define LISTED 3
+
+char *expected_functions(const struct jp_result *result,
+                         char buf[JP_EXPECTED_FUNCTIONS])
+{
+    size_t n = 0, used = 0;
+
+    *buf = '\0';
+    for (size_t i = 0; i < result->n_coll_names; i++) {
+        const char *name = result->coll_names[i];
+
+        if (!strcmp(name, "Send") || !strcmp(name, "Recv"))
+            continue;
+        if (n++ < LISTED)
+            used += (size_t) snprintf(buf + used, JP_EXPECTED_FUNCTIONS - used,
+                                      "%s%.24s", n > 1 ? ", " : " (", name);
+    }
+    if (n > LISTED)
+        snprintf(buf, JP_EXPECTED_FUNCTIONS, " (%s functions)", FIG_COUNT(n));
+    else if (n)
+        snprintf(buf + used, JP_EXPECTED_FUNCTIONS - used, ")");
+    return buf;
 }
 
 uint64_t gaps_unseen_waits(const struct jp_result *result)

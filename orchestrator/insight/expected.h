@@ -111,6 +111,13 @@ void gaps_reasons(const struct jp_evidence *e, bool uneven,
  * far as sequence numbers show: less in sampled or filtered data. */
 double expected_seen(const struct jp_result *result);
 
+/* Formats the functions of the collectives that were recorded: " (AllGather,
+ * AllReduce)", or " (7 functions)". What is no longer in filtered logs shows
+ * nowhere else. "": there is none. Returns buf. */
+#define JP_EXPECTED_FUNCTIONS 120
+char *expected_functions(const struct jp_result *result,
+                         char buf[JP_EXPECTED_FUNCTIONS]);
+
 /* Returns the number of calls without an NCCL event in which ranks wait for
  * each other, if they are more than `coverage_min` allows; else 0. Waits in
  * them are unknown, so a rank that waits there would look late elsewhere. */

@@ -371,6 +371,10 @@ static void answer_ranks(const struct jp_insight *x, const struct jp_result *r,
         snprintf(why, sizeof(why), "%s of %s ranks no later than %s",
                  FIG_COUNT(n), FIG_COUNT(x->processes.n),
                  seen->least > 0 ? FIG_SHARE(seen->least) : "the others");
+    else if (x->findings.part && seen->least > 0)
+        snprintf(why, sizeof(why),
+                 "no rank later than %s in the operations that were recorded",
+                 FIG_SHARE(seen->least));
     if (x->processes.known && x->processes.n == 1)
         hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_JUDGED,
                        NAN, "%s",
@@ -386,6 +390,14 @@ static void answer_ranks(const struct jp_insight *x, const struct jp_result *r,
     if (h->of[JP_HYPOTHESIS_LATE_RANK].state == JP_HYPOTHESIS_NOT_FOUND)
         advise(seen, &h->of[JP_HYPOTHESIS_LATE_RANK]);
     /* no longer run would show more */
+    else if (reasons_find(hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK)) ==
+             JP_REASON_APART)
+        h->of[JP_HYPOTHESIS_LATE_RANK].todo =
+            "only ranks of one communicator can be compared";
+    else if (reasons_find(hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK)) ==
+             JP_REASON_NO_TIMES)
+        h->of[JP_HYPOTHESIS_LATE_RANK].todo =
+            "only operations whose durations were recorded can be compared";
     else if (!late_has_barriers(r))
         h->of[JP_HYPOTHESIS_LATE_RANK].todo =
             "jobprof show lists who waited for whose messages";
@@ -416,7 +428,8 @@ static void answer_lateness(struct jp_insight *x, const struct jp_result *r)
 
     x->blind = seen.blind;
     answer_ranks(x, r, &seen, &x->hypotheses);
-    if (!ranks->todo && x->findings.part)
+    if (x->findings.part &&
+        (!ranks->todo || ranks->least <= limits_get(JP_LIMIT_STATED)))
         ranks->todo = "record all operations: no rank recorded a part of them";
     answer_nodes(x, &seen, &x->hypotheses);
 }
@@ -511,7 +524,8 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
     run_us = x->run_us = late_run_us(r);
     x->findings.run_us = run_us;
     x->findings.gpus_us = run_us * (double) p->at_once;
-    x->findings.part = 1 - expected_seen(r) > limits_get(JP_LIMIT_STATED);
+    x->unrecorded = 1 - expected_seen(r);
+    x->findings.part = x->unrecorded > limits_get(JP_LIMIT_STATED);
     rc = hang_findings(r, p, nodes, whole, &x->findings);
     /* If a step hangs, NCCL Inspector's logs contain its last part for some
      * ranks only, so ranks cannot be compared. The recorder's files are
@@ -613,6 +627,13 @@ char *insight_rough(const struct jp_insight *x, char buf[JP_INSIGHT_ROUGH])
                  "a rank that costs less than %s of the run's time would not "
                  "have been seen",
                  FIG_SHARE(least));
+    /* A filter leaves out the same operations of each step. A rank may be late
+     * in these only. */
+    else if (x->findings.part)
+        snprintf(buf, JP_INSIGHT_ROUGH,
+                 "no rank recorded %s of the operations, and a late rank there "
+                 "would not have been seen",
+                 FIG_SHARE(x->unrecorded));
     return buf;
 }
 

@@ -192,9 +192,11 @@ struct jp_insight {
                   * of several runs are mixed, or NCCL reported too few of the
                   * collectives */
     bool torn;   /* operations of traces are joined wrongly */
-    double run_us; /* how long the run was; 0: unknown */
-    size_t blind;  /* processes of which no lateness would have been seen,
-                      because they vary too much */
+    double run_us;     /* how long the run was; 0: unknown */
+    double unrecorded; /* share of the operations that no rank recorded, as far
+                          as sequence numbers show */
+    size_t blind;      /* processes of which no lateness would have been seen,
+                          because they vary too much */
     uint64_t duration_us;
 };
 

@@ -690,8 +690,27 @@ bool late_has_barriers(const struct jp_result *r)
     return false;
 }
 
+/* Returns true if ranks share a communicator with collectives. */
+static bool share_comms(const struct jp_result *r)
+{
+    for (size_t i = 0; i < r->n_comms; i++)
+        if (r->comms[i].n_ranks > 1 && r->comms[i].ops)
+            return true;
+    return false;
+}
+
 const char *late_why_none(const struct jp_result *r)
 {
+    uint64_t us = 0, complete = 0;
+
+    for (size_t i = 0; i < r->n_ranks; i++)
+        us |= r->ranks[i].exec_us;
+    for (size_t i = 0; i < r->n_comms; i++)
+        complete |= r->comms[i].ops_complete;
+    if (r->n_ops && !share_comms(r))
+        return "no communicator has two ranks, so no rank waits for another";
+    if (complete && !us)
+        return "most operations have no time";
     if (late_has_barriers(r))
         return "no operation in which ranks wait for each other is complete";
     if (r->n_ops)

@@ -32,14 +32,74 @@ static size_t rank_of(const struct jp_result *r, const struct jp_processes *p,
     return processes_rank_in(p, r, process, comm);
 }
 
-/* Fills what all findings by own time have. */
-static void fill(const struct jp_result *r, const struct jp_processes *p,
-                 const struct judge *j, const struct judge_answer *a,
-                 struct jp_findings *findings, struct jp_finding *f)
+/* Returns the set that a process is in; halves the way to it. */
+static size_t set_of(size_t *set, size_t process)
+{
+    while (set[process] != process)
+        process = set[process] = set[set[process]];
+    return process;
+}
+
+/* Who waits for a process: all that share communicators with it, directly or
+ * by others, except itself and, for a node, the processes of that node. */
+struct waiters {
+    double n;       /* no more of them than ran at the same time */
+    double comm_us; /* how long each is in operations, the mean; 0: unknown */
+};
+
+/* 0, or -1: no memory. */
+static int find_waiters(const struct jp_result *r, const struct jp_processes *p,
+                        const struct judge *j, const struct judge_answer *a,
+                        struct waiters *out)
+{
+    size_t *set = calloc(p->n + 1, sizeof(*set));
+    size_t *first = calloc(r->n_comms + 1, sizeof(*first));
+    size_t n = 0;
+    double us = 0;
+
+    if (!set || !first) {
+        free(set);
+        free(first);
+        return -1;
+    }
+    for (size_t i = 0; i < p->n; i++)
+        set[i] = i;
+    for (size_t i = 0; i < r->n_comms; i++)
+        first[i] = SIZE_MAX;
+    for (size_t i = 0; i < r->n_ranks; i++) {
+        size_t *of_comm = &first[r->ranks[i].comm];
+
+        if (*of_comm == SIZE_MAX)
+            *of_comm = p->of_rank[i];
+        set[set_of(set, p->of_rank[i])] = set_of(set, *of_comm);
+    }
+    for (size_t i = 0; i < p->n; i++) {
+        if (i == a->process || set_of(set, i) != set_of(set, a->process) ||
+            (a->kind == JUDGE_NODE &&
+             p->list[i].host_at == p->list[a->process].host_at))
+            continue;
+        n++;
+        us += j->processes[i].comm_us;
+    }
+    out->n = fmin((double) n, (double) p->at_once - 1);
+    out->comm_us = n ? us / (double) n : 0;
+    free(set);
+    free(first);
+    return 0;
+}
+
+/* Fills what all findings by own time have. 0, or -1: no memory. */
+static int fill(const struct jp_result *r, const struct jp_processes *p,
+                const struct judge *j, const struct judge_answer *a,
+                struct jp_findings *findings, struct jp_finding *f)
 {
     const struct jp_process *who = &p->list[a->process];
     const struct judge_process *x = &j->processes[a->process];
     size_t rank = rank_of(r, p, j, a->process);
+    struct waiters waiters;
+
+    if (find_waiters(r, p, j, a, &waiters) < 0)
+        return -1;
 
     f->by_own_time = true;
     if (rank != SIZE_MAX)
@@ -52,12 +112,13 @@ static void fill(const struct jp_result *r, const struct jp_processes *p,
         f->process = (int64_t) a->process;
     }
     snprintf(f->host, sizeof(f->host), "%s", p->hosts[a->host].host);
-    if (x->comm_us > 0)
-        finding_measure(f, fmin(a->excess_us / x->comm_us, 1),
-                        a->error_us / x->comm_us);
+    if (waiters.comm_us > 0)
+        finding_measure(f, fmin(a->cost_us / waiters.comm_us, 1),
+                        a->error_us / waiters.comm_us);
     f->evidence = x->intervals;
-    /* all processes lose the time by which the run is longer */
-    finding_cost(findings, f, a->cost_us * (double) p->at_once);
+    /* each of them loses the time by which the run is longer */
+    finding_cost(findings, f, a->cost_us * waiters.n);
+    return 0;
 }
 
 /* Formats in which part of the run, if that is not all of it. */
@@ -88,9 +149,8 @@ static int add_late(const struct jp_result *r, const struct jp_processes *p,
     struct jp_finding *f = findings_add(findings, JP_FINDING_LATE_RANK);
     char name[JP_PROCESS_NAME_LEN], when[60];
 
-    if (!f)
+    if (!f || fill(r, p, j, a, findings, f) < 0)
         return -1;
-    fill(r, p, j, a, findings, f);
     finding_count(f, a->excess_us / ((a->to - a->from) * (double) x->intervals),
                   x->later, x->intervals);
     fill_start(r, j, a, f);
@@ -115,9 +175,8 @@ static int add_node(const struct jp_result *r, const struct jp_processes *p,
 
     char when[60];
 
-    if (!f)
+    if (!f || fill(r, p, j, a, findings, f) < 0)
         return -1;
-    fill(r, p, j, a, findings, f);
     finding_count(f, a->excess_us / ((a->to - a->from) * (double) x->intervals),
                   a->times, a->times);
     fill_start(r, j, a, f);
@@ -140,9 +199,8 @@ static int add_stall(const struct jp_result *r, const struct jp_processes *p,
     struct jp_finding *f = findings_add(findings, JP_FINDING_STALL);
     char name[JP_PROCESS_NAME_LEN], how[80];
 
-    if (!f)
+    if (!f || fill(r, p, j, a, findings, f) < 0)
         return -1;
-    fill(r, p, j, a, findings, f);
     finding_count(f, a->excess_us / (double) a->times, a->times, x->intervals);
     if (a->times > 1)
         snprintf(how, sizeof(how), "%s times, for about %s (at most %s)",

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/limits.h"
 
 /* --- figures -------------------------------------------------------------- */
@@ -26,6 +27,8 @@ char *plain_share(double share, char buf[JP_PLAIN_FIGURE])
 
     if (!isfinite(share))
         snprintf(buf, JP_PLAIN_FIGURE, "-");
+    else if (percent > 0 && percent < 0.1)
+        snprintf(buf, JP_PLAIN_FIGURE, "<0.1 %%");
     /* 99 % is the largest share below all: "100 %" must mean all of it. */
     else if (percent >= 99.95)
         snprintf(buf, JP_PLAIN_FIGURE, "%.0f %%", percent);
@@ -193,14 +196,16 @@ static void add_late_rank(struct text *t, const struct jp_finding *f,
                           const struct jp_result *r)
 {
     const char *name = comm_name(r, f->comm);
+    bool messages = r && f->comm >= 0 && (size_t) f->comm < r->n_comms &&
+                    r->comms[f->comm].p2p_records && !r->comms[f->comm].ops;
 
     add_rank(t, f, r);
     add(t, " holds up the job");
     if (isfinite(f->by_us) && f->of)
-        add(t, ": it reaches %s %.40s%scollective%s %s late (%s of %s)",
+        add(t, ": it reaches %s %.40s%s%s%s %s late (%s of %s)",
             f->times == f->of ? "every" : "its", name, *name ? " " : "",
-            f->times == f->of ? "" : "s", TIME(f->by_us), FIG_COUNT(f->times),
-            FIG_COUNT(f->of));
+            messages ? "message" : "collective", f->times == f->of ? "" : "s",
+            TIME(f->by_us), FIG_COUNT(f->times), FIG_COUNT(f->of));
     add(t, ".");
     add_phase(t, f);
     if (isfinite(f->from_us))
@@ -233,11 +238,13 @@ static void add_late_node(struct text *t, const struct jp_finding *f,
 static void add_imbalance(struct text *t, const struct jp_finding *f,
                           const struct jp_result *r)
 {
-    (void) r;
     add(t,
         "Stage %" PRIu32 " of %" PRIu32 " holds up the pipelines: its ranks "
         "spend %s less in communication than the others.",
         f->stage, f->stages, TIME(f->by_us));
+    /* traces of kernels show it */
+    if (!r || !r->traced.n)
+        add(t, " How much longer they compute is not recorded.");
     if (*f->host)
         add(t, " It is node %.64s: more layers, or a slow node.", f->host);
     add_loss(t, f);
@@ -616,18 +623,20 @@ char *plain_finding(const struct jp_finding *f, const struct jp_result *r,
 static void add_ok(struct text *t, const struct jp_result *r,
                    const struct jp_insight *insight)
 {
-    char least[JP_HYPOTHESIS_LEN] = "";
+    char least[JP_HYPOTHESIS_LEN] = "", functions[JP_EXPECTED_FUNCTIONS];
     uint64_t ranks = r ? r->quality.ranks_seen : 0;
 
     add(t, "Nothing wrong was found");
     if (r)
-        add(t, " in %s operations of %s rank%s", FIG_COUNT(r->n_ops),
-            FIG_COUNT(ranks), plural(ranks));
+        add(t, " in %s operations%s of %s rank%s", FIG_COUNT(r->n_ops),
+            expected_functions(r, functions), FIG_COUNT(ranks), plural(ranks));
     add(t, ".");
     if (insight)
         hypothesis_least(&insight->hypotheses, JP_HYPOTHESIS_LATE_RANK, least);
     if (*least)
-        add(t, " A rank that costs %s of the run's time would have been seen.",
+        add(t,
+            " A rank that costs %s of the run's time there would have been "
+            "seen.",
             least);
 }
 
@@ -636,8 +645,12 @@ static void add_ok(struct text *t, const struct jp_result *r,
 static void add_incomplete(struct text *t, const struct jp_verdict *verdict,
                            const struct jp_insight *insight)
 {
-    if (verdict->coverage >= 0 &&
-        verdict->coverage < limits_get(JP_LIMIT_COVERAGE))
+    /* of two runs no share is known */
+    if (verdict->why.n && verdict->why.of[0] == JP_REASON_SHARED)
+        add(t, "Ranks have records of two processes: probably more than one "
+               "run is in this folder.");
+    else if (verdict->coverage >= 0 &&
+             verdict->coverage < limits_get(JP_LIMIT_COVERAGE))
         add(t, "Only %s of the records were found.", SHARE(verdict->coverage));
     else
         add_clause(t, verdict->text);
@@ -843,6 +856,8 @@ struct jp_plain_command plain_command(const struct jp_verdict *verdict,
                    : (struct jp_plain_command){"jobprof doctor", false, false};
     case JP_VERDICT_INCOMPLETE:
     case JP_VERDICT_UNJUDGED:
+        if (verdict->why.n && reasons_table[verdict->why.of[0]].command.text)
+            return reasons_table[verdict->why.of[0]].command;
         return has->records ? (struct jp_plain_command){"jobprof plan --from",
                                                         false, true}
                             : show;

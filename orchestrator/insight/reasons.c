@@ -7,6 +7,11 @@
 
 #define NODATA(name) .key = name, .word = JP_VERDICT_NODATA
 #define INCOMPLETE(name) .key = name, .word = JP_VERDICT_INCOMPLETE
+/* where a longer run, or more room, would show no more */
+#define SHOW                                                                   \
+    {                                                                          \
+        "jobprof show", false, true                                            \
+    }
 #define UNJUDGED(name) .key = name, .word = JP_VERDICT_UNJUDGED
 
 #define DOCTOR                                                                 \
@@ -227,39 +232,40 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
                              .command = DOCTOR},
 
     [JP_REASON_SHARED] =
-        {INCOMPLETE("shared"),
+        {INCOMPLETE("shared"), .command = SHOW,
          .situation = "ranks have records of two processes",
          .checks = {"Did two runs write into this folder? Read each of them "
                     "with jobprof aggregate."}},
     [JP_REASON_TWINS] =
-        {INCOMPLETE("twins"),
+        {INCOMPLETE("twins"), .command = SHOW,
          .situation = "two communicators of one process have one id, as NCCL "
                       "2.23 gives them to splits of one colour",
          .checks = {"NCCL 2.24 and later give each communicator an id of its "
                     "own."}},
     [JP_REASON_UNSEEN] =
-        {INCOMPLETE("unseen"),
+        {INCOMPLETE("unseen"), .command = SHOW,
          .situation = "NCCL reported no event of collectives",
          .checks = {"NCCL reports no event of symmetric kernels and copy "
                     "engines. Ranks can be compared in a run without them."}},
     [JP_REASON_IN_FLIGHT] =
         {INCOMPLETE("in_flight"),
+         .command = {"jobprof show --pending", false, true},
          .situation = "operations had waited for much of the run when the "
                       "records end",
          .checks = {"Ranks waited when the records end. jobprof show --pending "
                     "says in what, and for whom."}},
     [JP_REASON_UNEVEN] =
-        {INCOMPLETE("uneven"),
+        {INCOMPLETE("uneven"), .command = SHOW,
          .situation = "the records of some ranks end before those of others",
          .checks = {"How did the processes end whose records stop first? Look "
                     "at their output."}},
     [JP_REASON_MISCOUNTED] =
-        {INCOMPLETE("miscounted"),
+        {INCOMPLETE("miscounted"), .command = SHOW,
          .situation = "there are more records than the recorder has counted",
          .checks = {"Do all files belong to one run? Its counts say fewer "
                     "records."}},
     [JP_REASON_ELSEWHERE] =
-        {INCOMPLETE("elsewhere"),
+        {INCOMPLETE("elsewhere"), .command = SHOW,
          .situation = "the missing ranks are in other steps of the job",
          .checks = {"Its communicators have ranks in other steps: read the "
                     "report of the job, ../job/report.html.",
@@ -295,48 +301,50 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
          .checks = {"Did the program do as many operations as iterations= and "
                     "colls= say?"}},
     [JP_REASON_NODES] =
-        {INCOMPLETE("nodes"), .situation = "nodes left no record",
+        {INCOMPLETE("nodes"), .command = SHOW,
+         .situation = "nodes left no record",
          .checks = {"Did tasks start on the nodes without a record, and can "
                     "they write to the report's directory?"}},
     [JP_REASON_UNFINISHED] =
-        {INCOMPLETE("unfinished"),
+        {INCOMPLETE("unfinished"), .command = SHOW,
          .situation = "a node did not finish, and its records are not counted",
          .checks = {"Was the node that did not finish lost, or its slurmstepd "
                     "killed?"}},
     [JP_REASON_FOLDER] =
-        {INCOMPLETE("folder"),
+        {INCOMPLETE("folder"), .command = SHOW,
          .situation = "files stayed in the user's own folder",
          .checks = {"Files stayed in the user's own folder. jobprof aggregate "
                     "reads them there."}},
     [JP_REASON_RANKS] =
-        {INCOMPLETE("ranks"),
+        {INCOMPLETE("ranks"), .command = SHOW,
          .situation = "ranks of the largest communicator left no record",
          .checks =
              {"Why did some ranks leave no records? Look at the output of "
               "their processes."}},
     [JP_REASON_COMMS] =
-        {INCOMPLETE("comms"),
+        {INCOMPLETE("comms"), .command = SHOW,
          .situation = "other communicators have missing ranks",
          .checks =
              {"Ranks of some communicators left no records there. jobprof "
               "show --comm lists those that did."}},
     [JP_REASON_DAMAGED] =
-        {INCOMPLETE("damaged"), .situation = "blocks of recordings are damaged",
+        {INCOMPLETE("damaged"), .command = SHOW,
+         .situation = "blocks of recordings are damaged",
          .checks = {"Blocks of recordings are damaged. Is the file system "
                     "well?"}},
     [JP_REASON_BAD_LINES] =
-        {INCOMPLETE("bad_lines"),
+        {INCOMPLETE("bad_lines"), .command = SHOW,
          .situation = "many lines of logs could not be read",
          .checks =
              {"Lines could not be read. The notes on files name the first "
               "ones."}},
     [JP_REASON_MEMORY] =
-        {INCOMPLETE("memory"),
+        {INCOMPLETE("memory"), .command = SHOW,
          .situation = "records did not fit into the memory limit",
          .checks = {"The memory limit left records out. jobprof aggregate "
                     "--memory raises it."}},
     [JP_REASON_CUT] =
-        {INCOMPLETE("cut"),
+        {INCOMPLETE("cut"), .command = SHOW,
          .situation = "recordings have no end, and more than their last moment "
                       "may be missing",
          .checks =
@@ -347,7 +355,7 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
                                .checks = {"Did every rank leave its profile of "
                                           "Copper?"}},
     [JP_REASON_COPPER_LATER] =
-        {INCOMPLETE("copper_later"),
+        {INCOMPLETE("copper_later"), .command = {"jobprof report", false, true},
          .situation = "profiles of Copper could not be analysed",
          .checks = {"Run jobprof report again: Copper's profiles were not "
                     "analysed."}},
@@ -367,11 +375,11 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
                     "jobprof plan --from.",
                     "Is the disk or the quota of the step's directory full?"}},
 
-    [JP_REASON_ONE_RANK] = {UNJUDGED("one_rank"),
+    [JP_REASON_ONE_RANK] = {UNJUDGED("one_rank"), .command = SHOW,
                             .situation = "the job has one rank, so no other "
                                          "waits for it",
                             .says = "only one rank, so no other"},
-    [JP_REASON_ONE_RECORDED] = {UNJUDGED("one_recorded"),
+    [JP_REASON_ONE_RECORDED] = {UNJUDGED("one_recorded"), .command = SHOW,
                                 .situation = "only one of several ranks has "
                                              "records",
                                 .says = "only one rank has records"},
@@ -380,10 +388,10 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
          .situation = "the memory limit is too small to sum up waits",
          .says = "too many records to sum up waits"},
     [JP_REASON_NO_PROCESSES] =
-        {UNJUDGED("no_processes"),
+        {UNJUDGED("no_processes"), .command = SHOW,
          .situation = "records do not say which ranks are one process",
          .says = "do not tell the processes apart"},
-    [JP_REASON_NO_TIMES] = {UNJUDGED("no_times"),
+    [JP_REASON_NO_TIMES] = {UNJUDGED("no_times"), .command = SHOW,
                             .situation = "most operations have no time",
                             .says = "most operations have no time"},
     [JP_REASON_BLIND] = {UNJUDGED("blind"),
@@ -395,17 +403,22 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
          .situation = "no operation in which ranks wait for each other has the "
                       "records of all its ranks",
          .says = "no operation in which ranks wait"},
+    [JP_REASON_APART] =
+        {UNJUDGED("apart"), .command = SHOW,
+         .situation = "each communicator has one rank, so none waits for "
+                      "another",
+         .says = "no communicator has two ranks"},
     [JP_REASON_NO_BARRIERS] =
-        {UNJUDGED("no_barriers"),
+        {UNJUDGED("no_barriers"), .command = SHOW,
          .situation = "the job has collectives, but none in which all ranks "
                       "wait for each other (as in Broadcast and Reduce)",
          .says = "no operation in which all ranks wait"},
     [JP_REASON_UNEQUAL_ALLTOALLS] =
-        {UNJUDGED("unequal_alltoalls"),
+        {UNJUDGED("unequal_alltoalls"), .command = SHOW,
          .situation = "the job has only AlltoAlls of Send and Recv whose sizes "
                       "differ",
          .says = "AlltoAlls are of Send and Recv of different sizes"},
-    [JP_REASON_MESSAGES] = {UNJUDGED("messages"),
+    [JP_REASON_MESSAGES] = {UNJUDGED("messages"), .command = SHOW,
                             .situation = "the job has only Send and Recv that "
                                          "form no AlltoAll",
                             .says = "only Send and Recv that are no AlltoAll"},

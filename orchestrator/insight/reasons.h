@@ -81,6 +81,7 @@ enum jp_reason {
     JP_REASON_NO_TIMES,
     JP_REASON_BLIND,
     JP_REASON_NO_WAITS,
+    JP_REASON_APART,
     JP_REASON_NO_BARRIERS,
     JP_REASON_UNEQUAL_ALLTOALLS,
     JP_REASON_MESSAGES,
@@ -109,7 +110,8 @@ struct jp_reason_row {
     enum jp_verdict_word word;
     const char *situation; /* one clause, in the table of docs/findings.md */
     const char *checks[JP_PLAIN_CHECKS]; /* sentences; NULL ends them */
-    struct jp_plain_command command;     /* of NODATA */
+    /* INCOMPLETE, UNJUDGED: NULL is the plan of a better run */
+    struct jp_plain_command command;
     /* UNJUDGED: a part of the text why late ranks were not judged
      * (hypothesis_why), by which the reason is known; NULL: set by its
      * function */

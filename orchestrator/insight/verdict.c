@@ -536,6 +536,7 @@ static void say_ok(const struct jp_evidence *e, struct jp_sentence *s)
     const struct jp_result *r = e->result;
     const struct jp_quality *q = &r->quality;
     char ranks[48], p2p[64] = "", complete[200];
+    char functions[JP_EXPECTED_FUNCTIONS];
     uint32_t of = expected_ranks(e->conf, e->nodes, r);
 
     if (of)
@@ -547,8 +548,9 @@ static void say_ok(const struct jp_evidence *e, struct jp_sentence *s)
     if (q->p2p_records)
         snprintf(p2p, sizeof(p2p), ", %s Send/Recv record%s",
                  FIG_COUNT(q->p2p_records), plural(q->p2p_records));
-    sentence_add(s, "%s, %s operation%s on %s communicator%s%s, %s", ranks,
-                 FIG_COUNT(r->n_ops), plural(r->n_ops), FIG_COUNT(r->n_comms),
+    sentence_add(s, "%s, %s operation%s%s on %s communicator%s%s, %s", ranks,
+                 FIG_COUNT(r->n_ops), plural(r->n_ops),
+                 expected_functions(r, functions), FIG_COUNT(r->n_comms),
                  plural(r->n_comms), p2p,
                  describe_coverage(e, complete, sizeof(complete)));
 }

@@ -30,7 +30,7 @@ const char *verdict_word_name(enum jp_verdict_word word);
 
 struct jp_verdict {
     enum jp_verdict_word word;
-    char text[400];  /* one sentence, no newline */
+    char text[480];  /* one sentence, no newline */
     double coverage; /* records / expected; negative: unknown */
     bool runs;       /* the step has not ended: it is judged so far */
     bool may_run;    /* whether it has ended is not known */

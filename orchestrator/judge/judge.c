@@ -284,7 +284,7 @@ static double errors_of(double chance, unsigned freedom)
 }
 
 /* The share of the budget for each of n that are asked one question. */
-static double chance_of(size_t n)
+double judge_chance(size_t n)
 {
     return JUDGE_FALSE_ALARM / QUESTIONS / (double) (n ? n : 1);
 }
@@ -502,7 +502,7 @@ static double usual_error(struct work *w, const uint32_t *list, size_t n)
 static void set_least(struct work *w)
 {
     struct judge *j = w->j;
-    double chance = chance_of(j->n_judged);
+    double chance = judge_chance(j->n_judged);
     double by_blocks = errors_of(chance, freedom_of_blocks());
     double by_below = errors_of(chance, freedom_of_blocks() / 2);
     double all = apart_of(w, w->members, w->p->n, j->roles, chance);
@@ -945,7 +945,7 @@ static double least_of_host(const struct work *w, const struct host *h,
 
     if (others < 1)
         return w->j->run_us;
-    return errors_of(chance_of(w->p->n_hosts), (unsigned) freedom) * within *
+    return errors_of(judge_chance(w->p->n_hosts), (unsigned) freedom) * within *
            sqrt(1 / (double) h->n + 1 / others);
 }
 
@@ -961,8 +961,8 @@ static bool is_host_late(const struct work *w, const struct host *h,
         double freedom = (double) n_hosts / 3;
         double sd = moderate(w, freedom * spread * spread, &freedom);
 
-        least =
-            fmax(least, errors_of(chance_of(n_hosts), (unsigned) freedom) * sd);
+        least = fmax(least,
+                     errors_of(judge_chance(n_hosts), (unsigned) freedom) * sd);
     }
     return late - h->out > fmax(least, w->worth_us) &&
            /* else one of them is late, and its mates with it */
@@ -976,7 +976,7 @@ static int name_node(struct work *w, size_t host, const struct host *h,
                      bool *named)
 {
     struct window late = {.in = 0};
-    double chance = chance_of(w->p->n_hosts), mean = h->t.mean - middle;
+    double chance = judge_chance(w->p->n_hosts), mean = h->t.mean - middle;
     bool onset, all_along;
     struct judge_answer *a;
 
@@ -1038,7 +1038,7 @@ static int name_process(struct work *w, size_t p, bool *named)
     const struct window late =
         find_window(x->own_us, x->usual_noise,
                     w->role_from[x->role + 1] - w->role_from[x->role]);
-    bool onset = late.chance < chance_of(j->n_judged) &&
+    bool onset = late.chance < judge_chance(j->n_judged) &&
                  late.late_us > w->worth_us;
     struct judge_answer *a;
 
@@ -1143,6 +1143,8 @@ static int price_all(struct work *w)
     for (size_t i = 0; rc == 0 && i < j->n; i++)
         if (!j->replayed || j->answers[i].cost_us > w->worth_us)
             j->answers[kept++] = j->answers[i];
+        else
+            free(j->answers[i].waits);
     j->n = rc == 0 ? kept : j->n;
     if (rc == 0 && j->n)
         qsort(j->answers, j->n, sizeof(*j->answers), by_cost);
@@ -1184,6 +1186,13 @@ static void scale(struct work *w)
     }
 }
 
+static void drop_answers(struct judge *j)
+{
+    for (size_t i = 0; i < j->n; i++)
+        free(j->answers[i].waits);
+    j->n = 0;
+}
+
 static int judge_all(struct work *w)
 {
     struct judge *j = w->j;
@@ -1194,10 +1203,9 @@ static int judge_all(struct work *w)
         if (j->processes[p].judged && !named[p])
             rc = name_process(w, p, named);
     if (rc == 0)
-        rc = judge_stalls_name(j, w->run, w->excess, w->stall, w->worth_us,
-                               named);
+        rc = judge_stalls_name(j, w->run, w->excess, w->stall, named);
     if (rc == 0 && j->n > MOST_NAMED)
-        j->n = 0; /* so many are no culprits: the work differs */
+        drop_answers(j); /* so many are no culprits: the work differs */
     free(named);
     return rc < 0 ? -1 : price_all(w);
 }
@@ -1260,7 +1268,7 @@ struct judge *judge_run(const struct jp_result *r, const struct jp_processes *p,
     scale(&w);
     rc = set_excess(&w);
     if (rc == 0)
-        judge_stalls_find(j, &run, w.excess, w.stall);
+        rc = judge_stalls_find(j, &run, w.excess, w.worth_us, w.stall);
     if (rc == 0)
         rc = measure(&w);
     if (rc == 0) {
@@ -1293,6 +1301,7 @@ void judge_destroy(struct judge *j)
 {
     if (!j)
         return;
+    drop_answers(j);
     free(j->processes);
     free(j->answers);
     free(j);

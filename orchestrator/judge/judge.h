@@ -68,8 +68,8 @@ enum { JUDGE_BLOCKS = 32 };
  * fewer than JUDGE_DIFFER_FEW show nothing. */
 #define JUDGE_DIFFER_KNOWN 6
 #define JUDGE_DIFFER_FEW 4
-/* A single interval is a stall from this on (us): collections of garbage, page
- * faults and interrupts take less. */
+/* A single interval is a stall from this on (us): page faults and interrupts
+ * take less. */
 #define JUDGE_STALL_US 5000.0
 /* Of the run: ranks warm up in different times. */
 #define JUDGE_START 0.1
@@ -89,6 +89,22 @@ enum judge_kind {
 };
 extern const char *const judge_kinds[JUDGE_KINDS]; /* "late" */
 
+/* An operation of a process. */
+struct judge_place {
+    uint32_t comm;    /* of the result */
+    const char *func; /* "AllReduce", "AlltoAll" if it is made of messages,
+                         "message"; borrowed from the result */
+    uint64_t sn;
+    bool numbered; /* sn is NCCL's; else it counts those of the records */
+};
+
+/* A single interval: between what ended before and an operation. */
+struct judge_wait {
+    double us, own_us; /* excess; own time */
+    double at;         /* 0 to 1 of the run */
+    struct judge_place before, in;
+};
+
 struct judge_answer {
     enum judge_kind kind;
     size_t process;   /* index into processes->list; NODE: the worst one */
@@ -105,6 +121,9 @@ struct judge_answer {
     uint32_t blocks;    /* as bits */
     uint64_t times;     /* intervals; STALL: those that are stalls */
     double longest_us;  /* STALL: the longest of these */
+    double every;       /* STALL: they come after so many operations of his;
+                           0: not regularly */
+    struct judge_wait *waits; /* STALL: [times], owned; else NULL */
 };
 
 struct judge_process {
@@ -132,6 +151,7 @@ struct judge_process {
                       the median of the role */
     double stalls_us; /* sum of its stalls */
     uint64_t stalls;
+    double longest_us;              /* of its stalls */
     double blocks_us[JUDGE_BLOCKS]; /* excess of each block, without stalls */
     double own_us[JUDGE_BLOCKS];    /* less that of its mates */
 };
@@ -152,6 +172,9 @@ struct judge {
     double turns_us; /* sum of the largest excess of each operation */
     double least_us; /* of all judged processes the smallest excess that would
                         have been named */
+    /* The shortest single stall, and the shortest ones that come again and
+     * again, that would have been named; INFINITY: none would. */
+    double stall_once_us, stall_again_us;
     size_t n_judged;
     struct judge_process *processes; /* by processes->list */
     struct judge_answer *answers;    /* the costliest first */
@@ -187,6 +210,15 @@ struct judge_item {
                  run */
 };
 
+/* What operations are numbered by. */
+struct judge_key {
+    uint32_t comm;
+    const char *func;
+    uint64_t low;  /* sequence number of its first operation */
+    uint32_t base; /* that operation, of all */
+    bool numbered;
+};
+
 struct judge_run {
     const struct jp_result *r;
     const struct jp_processes *p;
@@ -201,6 +233,7 @@ struct judge_run {
     uint32_t *cols;     /* [role] columns of its matrix */
     uint32_t *expected; /* [op] members with records */
     uint32_t *key; /* [op] operations of one key follow each other by number */
+    struct judge_key *keys; /* [key] */
     uint32_t n_keys;
     uint32_t n_ops;
     float *net_us; /* [op] */
@@ -225,17 +258,20 @@ struct judge_answer *judge_add(struct judge *judge,
                                const struct jp_processes *processes,
                                enum judge_kind kind, size_t process);
 
+/* Returns the share of the budget for each of n that are asked one question. */
+double judge_chance(size_t n);
+
 /* --- judge_stall.c: single intervals. For this room only. ----------------- */
 
-/* Sets stall[item] for each interval that is a stall by its length, and sums
- * them up by process, without the start of the run. */
-void judge_stalls_find(struct judge *judge, const struct judge_run *run,
-                       const float *excess, bool *stall);
+/* Sets stall[item] for each interval that is a stall, and sums them up by
+ * process. Sets the least that would have been named. 0, or -1: no memory. */
+int judge_stalls_find(struct judge *judge, const struct judge_run *run,
+                      const float *excess, double worth_us, bool *stall);
 
 /* Names the processes that stall, without those that are named already. 0, or
  * -1: no memory. */
 int judge_stalls_name(struct judge *judge, const struct judge_run *run,
-                      const float *excess, const bool *stall, double worth_us,
+                      const float *excess, const bool *stall,
                       const bool *named);
 
 #endif

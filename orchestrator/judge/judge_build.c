@@ -37,6 +37,7 @@ struct key {
     uint32_t members;   /* processes with records */
     uint32_t n;         /* numbers in use: 0 to n - 1 */
     uint32_t base;      /* number of its first operation, of all */
+    uint32_t comm, func;
     /* of the current process: */
     uint32_t stamp; /* its number + 1 */
     uint32_t count; /* so far */
@@ -302,6 +303,8 @@ static int begin_key(struct build *b, uint32_t k, uint32_t process,
     b->keys[k].count = 0;
     b->keys[k].kind = (uint16_t) kind;
     b->keys[k].members++;
+    b->keys[k].comm = raw->comm;
+    b->keys[k].func = func;
     return func == FUNC_MESSAGE ? add_edge(b, process, raw, side) : 0;
 }
 
@@ -513,6 +516,22 @@ out:
 
 /* --- places --------------------------------------------------------------- */
 
+static struct judge_key describe_key(const struct build *b,
+                                     const struct key *key)
+{
+    bool messages = key->func == FUNC_EXCHANGE || key->func == FUNC_MESSAGE;
+    bool numbered = !messages && !key->counted;
+
+    return (struct judge_key){.comm = key->comm,
+                              .func = key->func == FUNC_EXCHANGE ? "AlltoAll"
+                                      : key->func == FUNC_MESSAGE
+                                          ? "message"
+                                          : b->from.funcs[key->func],
+                              .low = numbered ? key->low : 0,
+                              .base = key->base,
+                              .numbered = numbered};
+}
+
 /* Numbers the operations of all keys. 0 or -1. */
 static int place_ops(struct build *b)
 {
@@ -531,9 +550,12 @@ static int place_ops(struct build *b)
     run->expected = calloc(n + 1, sizeof(*run->expected));
     run->net_us = calloc(n + 1, sizeof(*run->net_us));
     run->key = calloc(n + 1, sizeof(*run->key));
+    run->keys = calloc((size_t) b->n_keys + 1, sizeof(*run->keys));
     run->n_keys = b->n_keys;
-    if (!run->expected || !run->net_us || !run->key)
+    if (!run->expected || !run->net_us || !run->key || !run->keys)
         return -1;
+    for (uint32_t k = 0; k < b->n_keys; k++)
+        run->keys[k] = describe_key(b, &b->keys[k]);
     for (uint32_t k = 0; k < b->n_keys; k++)
         for (uint32_t i = 0; i < b->keys[k].n; i++) {
             run->expected[b->keys[k].base + i] = b->keys[k].members;
@@ -665,6 +687,7 @@ void judge_build_fini(struct judge_run *run)
     free(run->cols);
     free(run->expected);
     free(run->key);
+    free(run->keys);
     free(run->net_us);
     free(run->clock);
 }

@@ -1,100 +1,499 @@
-/* judge_stall.c - single intervals in which a process makes the others wait. */
-#include <math.h>
-
+/* judge_stall.c - single intervals in which a process makes the others wait:
+ * often, a few times, or once.
+ *
+ * The run without its start is cut into PARTS parts. Of each process and part
+ * only the longest excess is looked at, and parts in a row count once, as noise
+ * lasts. If nobody stalls, the processes are alike (all of them, and those of a
+ * role), and so are what is longer than some length u:
+ *
+ * - How many. Of kk ones of the others, and q = 1 / processes, a process has m
+ *   longer than u with the probability of the negative binomial distribution.
+ * - How long. What m of them exceed u by, as a share of that and of what the
+ *   others' kk exceed it by, has a beta distribution with m and kk, if the tail
+ *   is exponential. Where the longest of the others is longer than such a tail
+ *   explains, the tail is taken to be a power: then the logarithms of the
+ *   lengths over u are exponential (Renyi 1953), and far longer ones are asked
+ *   for.
+ *
+ * Both together give the chance of a share as large as the process has. Some
+ * lengths u are tried, those that a few to many of the others exceed; that is
+ * paid for, and the budget is that of judge.h.
+ *
+ * Who is late all along, or in a part of the run, also has the longest
+ * intervals, but nearly all of them, and little of its excess is in few.
+ */
 #include "orchestrator/judge/judge.h"
 
-#define STALL_OTHERS                                                           \
-    4.0 /* times the longest interval of any other process;                    \
-           twice as many where there are few stalls */
-#define STALL_FEW 3
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* Returns the longest excess of a process on an interval, after the start. */
-static double longest_of(const struct judge_run *run, const float *excess,
-                         size_t p)
+#include "common/stats.h"
+
+enum { PARTS = 64, LADDER = 5, MOST_OTHERS = 64 };
+
+/* The others' parts that are longer than the lengths that are tried. */
+static const size_t ladder[LADDER] = {4, 8, 16, 32, MOST_OTHERS};
+
+#define KNOWN 4 /* of the others that show what a tail is */
+/* Of m exponential values, in multiples of their mean, the largest one is about
+ * log m. By chance it exceeds that by more than 1 in one case of three. */
+#define TAIL_PLUS 1.0
+#define OWN 0.1    /* of the intervals that are called stalls, by chance */
+#define FEW 3      /* so many show whether they are dense */
+#define DENSE 0.25 /* of the intervals from the first stall to the last */
+#define IN_ROLE                                                                \
+    0.01 /* the chance among a role, which may have longer intervals than      \
+            others: it confirms that among all */
+#define EVEN 0.05 /* of the distance of two, by which distances differ */
+#define AGAIN 5.0 /* stalls that come again come so often, for the least */
+
+/* The longest excess of a process in a part. */
+struct entry {
+    float us;
+    uint32_t process, part;
+};
+
+/* Processes that are compared: all, or those of a role. */
+struct group {
+    struct entry *at; /* the longest first */
+    size_t n;
+    size_t processes;
+    double chance; /* of each of them, if nobody stalls */
+};
+
+struct search {
+    struct judge *j;
+    const struct judge_run *run;
+    const float *excess;
+    float (*longest)[PARTS]; /* [process] */
+    struct entry *entries;
+    double *sums; /* [process] excess of all intervals after the start */
+    double *scratch;
+    double worth_us;
+};
+
+static bool is_started(const struct judge_run *run, uint32_t item)
 {
-    double most = 0;
-
-    for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++)
-        if (isfinite(excess[i]) && run->items[i].at > (float) JUDGE_START)
-            most = fmax(most, (double) excess[i]);
-    return most;
+    return run->items[item].at > (float) JUDGE_START;
 }
 
-/* Returns from which excess on an interval of the process is a stall: it is far
- * longer than any of the other processes. of: the process with the longest
- * one; then that, and the longest one of another process. */
-static double stall_from(size_t p, size_t of, double first, double second)
+static uint32_t part_of(float at)
 {
-    return fmax(JUDGE_STALL_US, STALL_OTHERS * (p == of ? second : first));
+    return at >= 1 ? PARTS - 1 : (uint32_t) (at * PARTS);
 }
 
-/* Sets *first to the longest excess, *second to that of another process, and
- * returns the process of the first one. */
-static size_t find_longest(const struct judge_run *run, const float *excess,
-                           double *first, double *second)
+static int by_length(const void *a, const void *b)
 {
-    size_t of = SIZE_MAX;
+    const struct entry *x = a, *y = b;
 
-    *first = *second = 0;
-    for (size_t p = 0; p < run->p->n; p++) {
-        double most = longest_of(run, excess, p);
+    if (x->us != y->us)
+        return x->us > y->us ? -1 : 1;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return x->part < y->part ? -1 : x->part > y->part;
+}
 
-        if (most > *first) {
-            *second = *first;
-            *first = most;
-            of = p;
+/* Fills the group of all processes with that role, or of all. */
+static void fill_group(const struct search *s, uint32_t role, bool all,
+                       struct entry *room, struct group *g)
+{
+    *g = (struct group){.at = room};
+    for (uint32_t p = 0; p < s->run->p->n; p++) {
+        if ((!all && s->run->role[p] != role) || isnan(s->sums[p]))
+            continue;
+        g->processes++;
+        for (uint32_t k = 0; k < PARTS; k++)
+            if (s->longest[p][k] > 0)
+                g->at[g->n++] = (struct entry){s->longest[p][k], p, k};
+    }
+    if (g->n)
+        qsort(g->at, g->n, sizeof(*g->at), by_length);
+}
+
+/* What is longer than some length. */
+struct above {
+    size_t n;
+    double us, logs; /* what they exceed it by, and its logarithm, in sum */
+    double most;
+};
+
+/* Returns true if the entry is the first one of parts in a row that are longer
+ * than u, and sets *most to the longest of these. */
+static bool begins(const struct search *s, const struct entry *e, double u,
+                   double *most)
+{
+    const float *of = s->longest[e->process];
+
+    if (e->part && (double) of[e->part - 1] > u)
+        return false;
+    *most = 0;
+    for (uint32_t k = e->part; k < PARTS && (double) of[k] > u; k++)
+        *most = fmax(*most, (double) of[k]);
+    return true;
+}
+
+/* Sums up what is longer than u: of the process, and of the others. */
+static void sum_above(const struct search *s, const struct group *g,
+                      uint32_t process, double u, struct above of[2])
+{
+    double most;
+
+    memset(of, 0, 2 * sizeof(*of));
+    for (size_t i = 0; i < g->n && (double) g->at[i].us > u; i++) {
+        struct above *a = &of[g->at[i].process != process];
+
+        if (!begins(s, &g->at[i], u, &most))
+            continue;
+        a->n++;
+        a->us += most - u;
+        a->logs += log(most / u);
+        a->most = fmax(a->most, most);
+    }
+}
+
+/* Returns the length that `others` parts of the other processes exceed. 0:
+ * there are not so many. */
+static double length_at(const struct group *g, uint32_t process, size_t others)
+{
+    for (size_t i = 0; i < g->n; i++)
+        if (g->at[i].process != process && !others--)
+            return (double) g->at[i].us;
+    return 0;
+}
+
+/* Returns true if what the others exceed u by has an exponential tail. */
+static bool is_light(const struct above *others, double u)
+{
+    double n = (double) others->n;
+
+    return others->most - u < others->us / n * (log(n) + TAIL_PLUS);
+}
+
+/* Returns the chance that one of 1 / q processes has that share, or more, of
+ * what exceeds a length, if the others exceed it n times. */
+static double chance_of_share(double share, size_t n, double q)
+{
+    double weight = exp((double) n * log1p(-q)), sum = 0;
+
+    for (uint64_t m = 1; m < 100 * (uint64_t) n; m++) {
+        weight *= (double) (m + n - 1) / (double) m * q;
+        sum += weight * stats_binomial_tail(n, m + n - 1, 1 - share);
+        if (weight < 1e-12 && (double) m > q * (double) n)
+            break;
+    }
+    return fmin(sum, 1);
+}
+
+/* Returns the chance of the intervals of a process, and sets *best_us to the
+ * length that shows most. */
+static double chance_of_process(const struct search *s, const struct group *g,
+                                uint32_t process, double *best_us)
+{
+    double best = 1, tried = 0;
+
+    for (int k = 0; k < LADDER; k++) {
+        double u = length_at(g, process, ladder[k]), own, others, chance;
+        struct above of[2];
+
+        if (!(u > 0))
+            break;
+        sum_above(s, g, process, u, of);
+        if (of[1].n < KNOWN)
+            continue;
+        tried++;
+        if (!of[0].n)
+            continue;
+        own = is_light(&of[1], u) ? of[0].us : of[0].logs;
+        others = is_light(&of[1], u) ? of[1].us : of[1].logs;
+        chance = chance_of_share(own / (own + others), of[1].n,
+                                 1 / (double) g->processes);
+        if (chance < best) {
+            best = chance;
+            *best_us = u;
+        }
+    }
+    return tried > 0 ? fmin(best * tried, 1) : 1;
+}
+
+/* Returns from which length on the intervals of a process are stalls: at most
+ * OWN of them are as many as the others have, too. */
+static double stall_from(const struct search *s, const struct group *g,
+                         uint32_t process, double best_us)
+{
+    double from = best_us;
+    struct above of[2];
+
+    for (size_t k = 0; k <= MOST_OTHERS; k = k ? 2 * k : 1) {
+        double u = length_at(g, process, k);
+
+        sum_above(s, g, process, u, of);
+        if (u > 0 && of[0].n &&
+            (double) of[1].n <=
+                OWN * (double) of[0].n * (double) (g->processes - 1))
+            from = u;
+    }
+    return fmax(from, JUDGE_STALL_US);
+}
+
+/* Returns true if the process's intervals longer than `from` are few between
+ * others, and most of its excess. A long one counts for more than short ones:
+ * as many as would have the sum and the sum of squares if they were equal.
+ * usual: the median excess of its role. */
+static bool are_stalls(const struct search *s, uint32_t process, double from,
+                       double usual)
+{
+    const struct judge_run *run = s->run;
+    uint32_t first = UINT32_MAX, last = 0;
+    double us = 0, squares = 0, n;
+
+    for (uint32_t i = run->first[process]; i < run->first[process + 1]; i++) {
+        if (!is_started(run, i) || !((double) s->excess[i] > from))
+            continue;
+        first = first == UINT32_MAX ? i : first;
+        last = i;
+        us += (double) s->excess[i];
+        squares += (double) s->excess[i] * (double) s->excess[i];
+    }
+    n = squares > 0 ? us * us / squares : 0;
+    return us > s->worth_us && (n < FEW || (n < DENSE * (last - first + 1) &&
+                                            s->sums[process] - usual < 2 * us));
+}
+
+/* Marks the intervals of a process that are longer. */
+static void mark(const struct search *s, uint32_t process, double from,
+                 bool *stall)
+{
+    struct judge_process *x = &s->j->processes[process];
+
+    for (uint32_t i = s->run->first[process]; i < s->run->first[process + 1];
+         i++) {
+        stall[i] = is_started(s->run, i) && (double) s->excess[i] > from;
+        if (!stall[i])
+            continue;
+        x->stalls_us += (double) s->excess[i];
+        x->stalls++;
+        x->longest_us = fmax(x->longest_us, (double) s->excess[i]);
+    }
+}
+
+/* Returns the median of the sums of a role. */
+static double usual_sum(const struct search *s, uint32_t role)
+{
+    size_t n = 0;
+
+    for (uint32_t p = 0; p < s->run->p->n; p++)
+        if (s->run->role[p] == role && isfinite(s->sums[p]))
+            s->scratch[n++] = s->sums[p];
+    return n ? stats_median(s->scratch, n) : 0;
+}
+
+/* Sets the lengths from which on a single stall, and stalls that come again,
+ * would be named in the group, if that is longer. */
+static void set_least(const struct search *s, const struct group *g)
+{
+    double once = INFINITY, again = INFINITY;
+
+    for (int k = 0; k < LADDER; k++) {
+        double u = length_at(g, UINT32_MAX, ladder[k]), low = 0, high = 1, sum;
+        struct above of[2];
+
+        sum_above(s, g, UINT32_MAX, u, of);
+        if (!(u > 0) || of[1].n < KNOWN)
+            continue;
+        for (int i = 0; i < 40; i++) {
+            double mid = (low + high) / 2;
+
+            if (LADDER *
+                    chance_of_share(mid, of[1].n, 1 / (double) g->processes) >
+                g->chance)
+                low = mid;
+            else
+                high = mid;
+        }
+        sum = high / (1 - high);
+        if (is_light(&of[1], u)) {
+            once = fmin(once, u + of[1].us * sum);
+            again = fmin(again, u + of[1].us * sum / AGAIN);
         } else {
-            *second = fmax(*second, most);
+            once = fmin(once, u * exp(of[1].logs * sum));
+            again = fmin(again, u * exp(of[1].logs * sum / AGAIN));
         }
     }
-    return of;
+    /* in that time the run may wait for others anyway */
+    once = fmax(once, s->worth_us + length_at(g, UINT32_MAX, ladder[0]));
+    again =
+        fmax(again, s->worth_us / AGAIN + length_at(g, UINT32_MAX, ladder[0]));
+    s->j->stall_once_us = fmax(s->j->stall_once_us, fmax(once, JUDGE_STALL_US));
+    s->j->stall_again_us =
+        fmax(s->j->stall_again_us, fmax(again, JUDGE_STALL_US));
 }
 
-void judge_stalls_find(struct judge *j, const struct judge_run *run,
-                       const float *excess, bool *stall)
+/* Sets the longest excess of each process and part, and the sums. */
+static void find_longest(struct search *s)
 {
-    double first, second;
-    size_t of = find_longest(run, excess, &first, &second);
+    const struct judge_run *run = s->run;
 
-    for (size_t p = 0; p < run->p->n; p++) {
-        struct judge_process *x = &j->processes[p];
-        double from = stall_from(p, of, first, second);
-
+    for (uint32_t p = 0; p < run->p->n; p++) {
+        s->sums[p] = NAN;
         for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++) {
-            stall[i] = isfinite(excess[i]) && (double) excess[i] > from;
-            if (!stall[i] || !(run->items[i].at > (float) JUDGE_START))
+            float *at = &s->longest[p][part_of(run->items[i].at)];
+
+            if (!isfinite(s->excess[i]) || !is_started(run, i))
                 continue;
-            x->stalls_us += (double) excess[i];
-            x->stalls++;
+            s->sums[p] = (isnan(s->sums[p]) ? 0 : s->sums[p]) +
+                         (double) s->excess[i];
+            *at = fmaxf(*at, s->excess[i]);
         }
     }
 }
 
-/* Names the process that stalls: only one has intervals that are so much longer
- * than those of all others. */
-int judge_stalls_name(struct judge *j, const struct judge_run *run,
-                      const float *excess, const bool *stall, double worth_us,
-                      const bool *named)
+/* Looks at the processes of a role. all: the group of all processes. */
+static void find_in_role(const struct search *s, const struct group *all,
+                         uint32_t role, bool *stall)
 {
-    double first, second;
-    size_t of = find_longest(run, excess, &first, &second);
+    double usual = usual_sum(s, role);
+    struct group of;
 
-    (void) stall;
+    fill_group(s, role, false, s->entries + all->n, &of);
+    if (of.processes < 2)
+        return;
+    of.chance = IN_ROLE;
+    set_least(s, &of);
+    for (uint32_t p = 0; p < s->run->p->n; p++) {
+        double us = 0, role_us = 0, longest = 0;
+
+        if (s->run->role[p] != role || isnan(s->sums[p]))
+            continue;
+        for (uint32_t k = 0; k < PARTS; k++)
+            longest = fmax(longest, (double) s->longest[p][k]);
+        if (longest > JUDGE_STALL_US &&
+            chance_of_process(s, all, p, &us) < all->chance &&
+            (of.processes == all->processes ||
+             chance_of_process(s, &of, p, &role_us) < of.chance)) {
+            double from = stall_from(s, all, p, us);
+
+            if (are_stalls(s, p, from, usual))
+                mark(s, p, from, stall);
+        }
+    }
+}
+
+int judge_stalls_find(struct judge *j, const struct judge_run *run,
+                      const float *excess, double worth_us, bool *stall)
+{
+    size_t n = run->p->n;
+    struct search s = {
+        .j = j, .run = run, .excess = excess, .worth_us = worth_us};
+    struct group all;
+    int rc = -1;
+
+    s.longest = calloc(n + 1, sizeof(*s.longest));
+    s.entries = calloc(2 * PARTS * n + 1, sizeof(*s.entries));
+    s.sums = calloc(n + 1, sizeof(*s.sums));
+    s.scratch = calloc(n + 1, sizeof(*s.scratch));
+    if (s.longest && s.entries && s.sums && s.scratch) {
+        find_longest(&s);
+        fill_group(&s, 0, true, s.entries, &all);
+        all.chance = judge_chance(all.processes);
+        set_least(&s, &all);
+        for (uint32_t k = 0; k < run->n_roles; k++)
+            find_in_role(&s, &all, k, stall);
+        rc = 0;
+    }
+    free(s.longest);
+    free(s.entries);
+    free(s.sums);
+    free(s.scratch);
+    return rc;
+}
+
+/* --- what is told --------------------------------------------------------- */
+
+/* Returns what is before, or at, the item. */
+static struct judge_place place_of(const struct judge_run *run, uint32_t item)
+{
+    uint32_t op = run->items[item].op;
+    const struct judge_key *key = &run->keys[run->key[op]];
+
+    return (struct judge_place){.comm = key->comm,
+                                .func = key->func,
+                                .sn = key->low + op - key->base,
+                                .numbered = key->numbered};
+}
+
+/* Sets after how many operations a stall comes again, if distances are equal;
+ * some may be missing. at: numbers of the items. */
+static void look_even(const uint32_t *at, size_t n, double *scratch,
+                      struct judge_answer *a)
+{
+    size_t even = 0;
+    double usual;
+
+    for (size_t i = 0; i + 1 < n; i++)
+        scratch[i] = at[i + 1] - at[i];
+    if (n < 3)
+        return;
+    usual = stats_median(scratch, n - 1);
+    for (size_t i = 0; i + 1 < n; i++) {
+        double us = at[i + 1] - at[i], whole = fmax(round(us / usual), 1);
+
+        even += fabs(us - whole * usual) < fmax(EVEN * usual, 1.5) &&
+                whole <= 3;
+    }
+    if (usual > 2 && 10 * even >= 9 * (n - 1))
+        a->every = usual;
+}
+
+/* Keeps the intervals of an answer. 0 or -1. */
+static int keep_waits(struct judge *j, const struct judge_run *run,
+                      const float *excess, const bool *stall,
+                      struct judge_answer *a)
+{
+    size_t n = 0, of = j->processes[a->process].stalls;
+    uint32_t first = run->first[a->process];
+    uint32_t *at = calloc(of + 1, sizeof(*at));
+    double *scratch = calloc(of + 1, sizeof(*scratch));
+    int rc = -1;
+
+    a->waits = calloc(of + 1, sizeof(*a->waits));
+    if (at && scratch && a->waits)
+        rc = 0;
+    for (uint32_t i = first; rc == 0 && i < run->first[a->process + 1]; i++) {
+        if (!stall[i])
+            continue;
+        a->waits[n] =
+            (struct judge_wait){.us = (double) excess[i],
+                                .own_us = (double) run->items[i].own_us,
+                                .at = (double) run->items[i].at,
+                                .before = place_of(run, i - 1),
+                                .in = place_of(run, i)};
+        at[n++] = i;
+    }
+    if (rc == 0)
+        look_even(at, n, scratch, a);
+    free(at);
+    free(scratch);
+    return rc;
+}
+
+int judge_stalls_name(struct judge *j, const struct judge_run *run,
+                      const float *excess, const bool *stall, const bool *named)
+{
     for (size_t p = 0; p < run->p->n; p++) {
         const struct judge_process *x = &j->processes[p];
-        double longest = longest_of(run, excess, p);
         struct judge_answer *a;
 
-        if (named[p] || !x->judged || !(x->stalls_us > worth_us) ||
-            (x->stalls < STALL_FEW &&
-             longest < 2 * stall_from(p, of, first, second)))
+        if (named[p] || !x->stalls)
             continue;
         a = judge_add(j, run->p, JUDGE_STALL, p);
         if (!a)
             return -1;
         a->excess_us = x->stalls_us;
         a->times = x->stalls;
-        a->longest_us = longest;
+        a->longest_us = x->longest_us;
+        if (keep_waits(j, run, excess, stall, a) < 0)
+            return -1;
     }
     return 0;
 }

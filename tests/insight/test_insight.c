@@ -317,6 +317,12 @@ static void none_complete(void)
     no_parts();
 }
 
+static void apart(void)
+{
+    m.comm.n_ranks = 1;
+    no_parts();
+}
+
 static void no_barriers(void)
 {
     strcpy(m.coll, "Broadcast"); /* as long as AllReduce */
@@ -370,6 +376,7 @@ static void test_unjudged(void **state)
         {no_times, JP_REASON_NO_TIMES},
         {noise, JP_REASON_BLIND},
         {none_complete, JP_REASON_NO_WAITS},
+        {apart, JP_REASON_APART},
         {no_barriers, JP_REASON_NO_BARRIERS},
         {messages, JP_REASON_MESSAGES},
         {unequal_alltoalls, JP_REASON_UNEQUAL_ALLTOALLS},

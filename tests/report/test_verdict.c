@@ -712,7 +712,7 @@ static const struct verdict_row rows[] = {
      "3 ranks with records of two processes: NCCL gave two communicators the "
      "same id"},
     {nothing, JP_VERDICT_OK,
-     "32 of 32 ranks, 5,600 operations on 13 "
+     "32 of 32 ranks, 5,600 operations (4 functions) on 13 "
      "communicators, 51,200 Send/Recv records, all records present (counted)"},
     {tail_lost, JP_VERDICT_OK, "99.9 % of the records present (counted)"},
     {bound, JP_VERDICT_OK, "no gap in the sequence numbers"},
