@@ -125,7 +125,10 @@ int owntime_fill(const struct jp_result *r, const struct jp_processes *p,
 static const char *part_of(const struct judge_answer *a, char *buf, size_t size)
 {
     *buf = '\0';
-    if (a->to < 1)
+    if (a->stretches > 1)
+        snprintf(buf, size, " %s times, in %s of the run",
+                 FIG_COUNT(a->stretches), FIG_SHARE(a->share));
+    else if (a->to < 1)
         snprintf(buf, size, " from %s to %s of the run", FIG_SHARE(a->from),
                  FIG_SHARE(a->to));
     else if (a->from > 0)
@@ -151,7 +154,7 @@ static int add_late(const struct jp_result *r, const struct jp_processes *p,
 
     if (!f || owntime_fill(r, p, j, a, findings, f) < 0)
         return -1;
-    finding_count(f, a->excess_us / ((a->to - a->from) * (double) x->intervals),
+    finding_count(f, a->excess_us / (a->share * (double) x->intervals),
                   x->later, x->intervals);
     fill_start(r, j, a, f);
     snprintf(f->text, sizeof(f->text),
@@ -177,7 +180,7 @@ static int add_node(const struct jp_result *r, const struct jp_processes *p,
 
     if (!f || owntime_fill(r, p, j, a, findings, f) < 0)
         return -1;
-    finding_count(f, a->excess_us / ((a->to - a->from) * (double) x->intervals),
+    finding_count(f, a->excess_us / (a->share * (double) x->intervals),
                   a->times, a->times);
     fill_start(r, j, a, f);
     snprintf(f->text, sizeof(f->text),

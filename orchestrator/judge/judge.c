@@ -35,6 +35,7 @@ struct work {
     const struct jp_processes *p;
     float *excess;       /* [item] NAN: nothing to compare with */
     uint32_t *members;   /* processes sorted by role */
+    uint32_t *mates;     /* processes sorted by by_mates */
     uint32_t *role_from; /* [role] its first in members; n_roles + 1 */
     double *scratch;     /* [3 x processes + JUDGE_BLOCKS] */
     bool *stall;         /* [item] by judge_stall.c */
@@ -234,6 +235,17 @@ static struct stats_trimmed resample(const double *blocks)
     return a;
 }
 
+/* Returns the variance of blocks by the differences of neighbours, which do not
+ * count what comes, goes or grows as noise (von Neumann 1941). */
+static double neighbours(const double *blocks)
+{
+    double squares = 0;
+
+    for (unsigned k = START_BLOCKS; k + 1 < JUDGE_BLOCKS; k++)
+        squares += (blocks[k + 1] - blocks[k]) * (blocks[k + 1] - blocks[k]);
+    return squares / (2 * (JUDGE_BLOCKS - START_BLOCKS - 1));
+}
+
 /* Returns the error of the sum of the blocks by those in which a process is
  * ahead of its peers. Noise is on both sides; who comes and goes is late on
  * one, and the scatter of that is no noise. */
@@ -271,6 +283,19 @@ static unsigned freedom_of_blocks(void)
     return (unsigned) (0.6 * JUDGE_BLOCKS / 2) - 1; /* kept pairs, less one */
 }
 
+/* Returns the standard deviation of a sum of squares with `freedom` degrees of
+ * freedom. Few values do not show it well, so what processes differ by anyway
+ * counts as that of JUDGE_DIFFER_KNOWN further ones (Smyth 2004: an empirical
+ * Bayes estimate). *freedom: with these. */
+static double moderate(const struct work *w, double squares, double *freedom)
+{
+    double usual = w->worth_us / 2, known = JUDGE_DIFFER_KNOWN;
+
+    squares += known * usual * usual;
+    *freedom += known;
+    return sqrt(squares / *freedom);
+}
+
 /* Returns the spread of the excess of n processes, as a standard deviation.
  * Late ones are in the upper quarter, which is left out; that of the rest is
  * 0.73 of the whole of a normal distribution. The mates of late ones may lie as
@@ -295,6 +320,20 @@ static double spread_of(struct work *w, const uint32_t *list, size_t n)
         v[i] = fmax(v[i], least);
     return sqrt(stats_squares(v, 0, kept) / (double) (kept - 1)) /
            (k >= 4 ? 0.73 : 1);
+}
+
+/* Returns from which excess on a process of a small role stands apart from the
+ * others of the role. */
+static double apart_of_few(struct work *w, const uint32_t *list, size_t n,
+                           double chance)
+{
+    double spread = spread_of(w, list, n);
+    double freedom =
+        n < JUDGE_DIFFER_FEW || isnan(spread) ? 0 : (double) (n - n / 4 - 1);
+    double squares = freedom > 0 ? freedom * spread * spread : 0;
+    double sd = moderate(w, squares, &freedom);
+
+    return errors_of(chance, (unsigned) freedom) * sd;
 }
 
 /* Returns from which excess on a process stands apart from the others, as the
@@ -328,7 +367,7 @@ static double apart_of(struct work *w, const uint32_t *list, size_t n,
     for (size_t late = 0; late <= most && k - late > groups; late++) {
         double rest = (double) (k - late), freedom = rest - (double) groups;
         double mean = sum / rest;
-        double sd = sqrt(fmax(squares - sum * mean, 0) / freedom);
+        double sd = moderate(w, fmax(squares - sum * mean, 0), &freedom);
         double above = middle + mean +
                        errors_of(chance, (unsigned) freedom) * sd *
                            sqrt(1 + 1 / rest);
@@ -394,7 +433,7 @@ static void leave_group(struct work *w, const uint32_t *mates, size_t n)
 static int leave_mates(struct work *w)
 {
     size_t n = w->p->n, end;
-    uint32_t *mates = calloc(n + 1, sizeof(*mates));
+    uint32_t *mates = w->mates = calloc(n + 1, sizeof(*mates));
 
     if (!mates)
         return -1;
@@ -412,8 +451,24 @@ static int leave_mates(struct work *w)
             ;
         leave_group(w, mates + i, end - i);
     }
-    free(mates);
     return 0;
+}
+
+/* Sets what each process exceeds its mates on its host by, if one of them does
+ * not share it. */
+static void set_apart_here(struct work *w, const uint32_t *mates, size_t n)
+{
+    double most = -INFINITY, fewest = INFINITY;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct judge_process *x = &w->j->processes[mates[i]];
+
+        most = fmax(most, x->excess_us);
+        fewest = fmin(fewest, x->excess_us);
+    }
+    for (size_t i = 0; i < n; i++)
+        w->j->processes[mates[i]].apart_here_us =
+            n > 1 && most > 0 && fewest < most / 2 ? most : 0;
 }
 
 /* Returns the median error of the judged ones of n processes; 0: none. */
@@ -440,8 +495,7 @@ static void set_least(struct work *w)
     double by_blocks = errors_of(chance, freedom_of_blocks());
     double by_below = errors_of(chance, freedom_of_blocks() / 2);
     double all = apart_of(w, w->members, w->p->n, j->roles, chance);
-    size_t known = j->n_judged > j->roles ? j->n_judged - j->roles : 1;
-    double by_all = errors_of(chance, (unsigned) known), by_role = 0;
+    double by_role = 0;
     size_t last = 0; /* the size of the role that by_role is for */
 
     for (uint32_t k = 0; k < w->run->n_roles; k++) {
@@ -457,7 +511,7 @@ static void set_least(struct work *w)
                                             (unsigned) (of > 2 ? of / 2 : 1));
         last = of;
         apart = many ? apart_of(w, list, of, 1, chance)
-                     : fmax(all, by_all * spread_of(w, list, of));
+                     : fmax(all, apart_of_few(w, list, of, chance));
         apart = fmax(w->worth_us, apart);
         for (size_t i = 0; i < of; i++) {
             struct judge_process *x = &j->processes[list[i]];
@@ -492,6 +546,42 @@ static void center_excess(struct work *w)
     }
 }
 
+/* Compares the mates that share a host. */
+static void compare_here(struct work *w)
+{
+    const uint32_t *mates = w->mates;
+    size_t end;
+
+    for (size_t i = 0; i < w->p->n; i = end) {
+        uint32_t closest = w->run->closest[mates[i]];
+
+        for (end = i + 1;
+             end < w->p->n && closest != UINT32_MAX &&
+             w->run->closest[mates[end]] == closest &&
+             w->run->role[mates[end]] == w->run->role[mates[i]] &&
+             w->p->list[mates[end]].host_at == w->p->list[mates[i]].host_at;
+             end++)
+            ;
+        set_apart_here(w, mates + i, end - i);
+    }
+}
+
+/* Sets by how much the blocks of a process of each role vary. */
+static void set_noise(struct work *w)
+{
+    for (uint32_t k = 0; k < w->run->n_roles; k++) {
+        uint32_t from = w->role_from[k], to = w->role_from[k + 1];
+        double usual;
+
+        for (uint32_t i = from; i < to; i++)
+            w->scratch[i - from] =
+                neighbours(w->j->processes[w->members[i]].own_us);
+        usual = from < to ? stats_median(w->scratch, to - from) : 0;
+        for (uint32_t i = from; i < to; i++)
+            w->j->processes[w->members[i]].usual_noise = usual;
+    }
+}
+
 /* Sets excess and error of each process. 0 or -1. */
 static int measure(struct work *w)
 {
@@ -521,6 +611,8 @@ static int measure(struct work *w)
         x->below_us = error_below(x->own_us);
     }
     center_excess(w);
+    compare_here(w);
+    set_noise(w);
     set_least(w);
     return 0;
 }
@@ -555,22 +647,117 @@ static void measure_net(struct work *w)
 
 /* --- names ---------------------------------------------------------------- */
 
-/* A part of the run in which somebody is late, and before and after which he
- * is not: blocks from `from` to before `to`. */
+/* A part of the run in which somebody is late, and outside of which he is not.
+ */
 struct window {
-    unsigned from, to; /* 0: none */
-    double late_us;    /* excess in it */
-    double error_us;   /* its standard error */
-    double chance;     /* that noise makes it, over all windows */
+    uint32_t in;     /* the blocks, as bits; 0: none */
+    double late_us;  /* excess in it */
+    double error_us; /* its standard error */
+    double chance;   /* that noise makes it, over all windows */
 };
 
 #define WINDOW_LEAST 4 /* blocks, in it and before it, after the start */
 
-/* Finds the window of a series of blocks that stands out most. */
-static struct window find_window(const double *blocks)
+/* Returns the chance of a difference of that many errors, if the blocks vary by
+ * `own` (variance) about it, and those of `of` others by `usual`. Noise is of
+ * one kind, so all of them show how large it is, unless the own one is far
+ * larger. Noise may last: blocks count in pairs. */
+static double chance_of_errors(double errors, double own, double usual,
+                               size_t of)
 {
-    struct window best = {.chance = 1};
-    double sum[JUDGE_BLOCKS + 1] = {0}, squares = 0, most = 0;
+    unsigned freedom = (JUDGE_BLOCKS - START_BLOCKS) / 2 - 2;
+
+    if (own <= UNLIKE * UNLIKE * usual)
+        freedom *= 1 + (unsigned) of / 2;
+    return stats_student_tail(errors / sqrt(2), freedom);
+}
+
+static uint32_t bits_of(unsigned from, unsigned to)
+{
+    return (uint32_t) ((UINT64_C(1) << to) - (UINT64_C(1) << from));
+}
+
+/* Returns the number of stretches of blocks. */
+static unsigned stretches(uint32_t in)
+{
+    return (unsigned) __builtin_popcount(in & ~(in << 1));
+}
+
+/* Splits the blocks by value, at the cut with the smallest sum of squares
+ * (Fisher 1958). A single block between two of the other kind takes theirs. */
+static uint32_t split_blocks(const double *blocks)
+{
+    enum { N = JUDGE_BLOCKS - START_BLOCKS };
+    double v[N], best = INFINITY, cut = INFINITY;
+    uint32_t in = 0;
+
+    memcpy(v, blocks + START_BLOCKS, sizeof(v));
+    stats_sort(v, N);
+    for (unsigned i = 1; i < N; i++) {
+        double rest = stats_squares(v, 0, i) + stats_squares(v, i, N);
+
+        if (rest < best) {
+            best = rest;
+            cut = (stats_mean(v, 0, i) + stats_mean(v, i, N)) / 2;
+        }
+    }
+    for (unsigned k = START_BLOCKS; k < JUDGE_BLOCKS; k++)
+        in |= (uint32_t) (blocks[k] > cut) << k;
+    for (unsigned k = START_BLOCKS + 1; k + 1 < JUDGE_BLOCKS; k++)
+        if ((in >> (k - 1) & 1) == (in >> (k + 1) & 1))
+            in = (in & ~(UINT32_C(1) << k)) | (in >> (k - 1) & 1) << k;
+    return in;
+}
+
+/* Returns how many ways there are to choose so many stretches: their ends among
+ * the edges of blocks. */
+static double ways(unsigned n_stretches)
+{
+    double edges = JUDGE_BLOCKS - START_BLOCKS + 1, n = 1;
+
+    for (unsigned i = 0; i < 2 * n_stretches; i++)
+        n *= (edges - i) / (i + 1);
+    return n;
+}
+
+/* Returns several stretches of blocks as one part of the run, if they stand out
+ * as such. */
+static struct window find_stretches(const double *blocks, double usual_noise,
+                                    size_t of)
+{
+    uint32_t in = split_blocks(blocks);
+    struct window w = {.in = in};
+    double n = JUDGE_BLOCKS - START_BLOCKS, sum[2] = {0}, squares = 0;
+    double late, usual, s, e, n_in = __builtin_popcount(in);
+
+    if (stretches(in) < 2 || n_in < 2 * stretches(in) ||
+        n - n_in < 2 * stretches(in))
+        return (struct window){.chance = 1};
+    for (unsigned k = START_BLOCKS; k < JUDGE_BLOCKS; k++) {
+        sum[in >> k & 1] += blocks[k];
+        squares += blocks[k] * blocks[k];
+    }
+    late = sum[1] / n_in;
+    usual = sum[0] / (n - n_in);
+    s = fmax(squares - late * sum[1] - usual * sum[0], 0) / (n - 2);
+    e = sqrt(fmax(s, usual_noise) * (1 / n_in + 1 / (n - n_in)));
+    if (!(fabs(usual) < BEFORE * late))
+        return (struct window){.chance = 1};
+    w.late_us = sum[1];
+    w.error_us = e * n_in;
+    w.chance = ways(stretches(in)) *
+               chance_of_errors((late - usual) / e, s, usual_noise, of);
+    return w;
+}
+
+/* Finds the window of a series of blocks that stands out most, or several
+ * stretches of it. usual: the median of the variances of `of` like series, or
+ * 0. */
+static struct window find_window(const double *blocks, double usual_noise,
+                                 size_t of)
+{
+    struct window best = {.chance = 1}, many;
+    double sum[JUDGE_BLOCKS + 1] = {0}, squares = 0, most = 0, own = 0;
     double n = JUDGE_BLOCKS - START_BLOCKS;
     unsigned tried = 0;
 
@@ -587,30 +774,30 @@ static struct window find_window(const double *blocks)
             double s =
                 fmax(squares - late * late * in - usual * usual * out, 0) /
                 (n - 2);
-            double e = sqrt(s * (1 / in + 1 / out));
+            double e = sqrt(fmax(s, usual_noise) * (1 / in + 1 / out));
 
             tried++;
             if (!(late - usual > most * e) || !(fabs(usual) < BEFORE * late))
                 continue;
             most = (late - usual) / e;
-            best = (struct window){.from = from,
-                                   .to = to,
+            own = s;
+            best = (struct window){.in = bits_of(from, to),
                                    .late_us = late * in,
                                    .error_us = e * in};
         }
-    /* pairs of blocks, as noise may last */
-    best.chance =
-        best.to ? stats_student_tail(most / sqrt(2),
-                                     (JUDGE_BLOCKS - START_BLOCKS) / 2 - 2) *
-                      tried
-                : 1;
-    return best;
+    if (best.in)
+        best.chance = tried * chance_of_errors(most, own, usual_noise, of);
+    many = find_stretches(blocks, usual_noise, of);
+    return many.chance < best.chance ? many : best;
 }
 
 static void set_window(struct judge_answer *a, const struct window *late)
 {
-    a->from = (double) late->from / JUDGE_BLOCKS;
-    a->to = (double) late->to / JUDGE_BLOCKS;
+    a->blocks = late->in;
+    a->stretches = stretches(late->in);
+    a->share = (double) __builtin_popcount(late->in) / JUDGE_BLOCKS;
+    a->from = (double) __builtin_ctz(late->in) / JUDGE_BLOCKS;
+    a->to = 1 - (double) __builtin_clz(late->in) / JUDGE_BLOCKS;
 }
 
 /* Returns true if a slower network may look like that excess: where operations
@@ -625,8 +812,9 @@ struct host {
     size_t n, all; /* judged processes; all */
     size_t worst;  /* the process of the largest total */
     double total, net,
-        out;             /* sums of total_us and net_us; the most of out_us */
-    double most, fewest; /* excess of its processes */
+        out;      /* sums of total_us and net_us; the most of out_us */
+    double apart; /* the largest excess of a process here that its mates here
+                     do not share */
     double blocks[JUDGE_BLOCKS]; /* mean of its processes */
     struct stats_trimmed t;
 };
@@ -638,10 +826,6 @@ static void add_to_host(const struct work *w, size_t p, struct host *h)
     h->all++;
     if (!x->judged)
         return;
-    if (!h->n) {
-        h->fewest = INFINITY;
-        h->most = -INFINITY;
-    }
     if (!h->n || x->total_us > w->j->processes[h->worst].total_us)
         h->worst = p;
     h->n++;
@@ -649,8 +833,7 @@ static void add_to_host(const struct work *w, size_t p, struct host *h)
     h->net += x->net_us;
     if (isfinite(x->out_us))
         h->out = fmax(h->out, x->out_us);
-    h->most = fmax(h->most, x->excess_us);
-    h->fewest = fmin(h->fewest, x->excess_us);
+    h->apart = fmax(h->apart, x->apart_here_us);
     for (unsigned k = 0; k < JUDGE_BLOCKS; k++)
         h->blocks[k] += x->blocks_us[k];
 }
@@ -690,8 +873,8 @@ static bool is_host_alike(const struct work *w, size_t host, double late,
             continue;
         if (part) {
             own = 0;
-            for (unsigned k = part->from; k < part->to; k++)
-                own += x->blocks_us[k];
+            for (unsigned k = 0; k < JUDGE_BLOCKS; k++)
+                own += part->in >> k & 1 ? x->blocks_us[k] : 0;
         }
         if (!(own > late / 2))
             return false;
@@ -742,28 +925,32 @@ static bool is_host_late(const struct work *w, const struct host *h,
     size_t n_hosts = w->p->n_hosts;
     double least = least_of_host(w, h, within);
 
-    if (isfinite(spread))
+    if (isfinite(spread)) {
+        double freedom = (double) n_hosts / 3;
+        double sd = moderate(w, freedom * spread * spread, &freedom);
+
         least = fmax(least,
-                     errors_of(judge_chance(n_hosts), (unsigned) n_hosts / 3) *
-                         spread);
+                     errors_of(judge_chance(n_hosts), (unsigned) freedom) * sd);
+    }
     return late - h->out > fmax(least, w->worth_us) &&
-           /* else one of them is late, and the others with it */
-           !(h->most > late / 2 && h->fewest < h->most / 2) &&
+           /* else one of them is late, and its mates with it */
+           !(h->apart > late / 2) &&
            !is_by_net(w->j, h->net / (double) h->n, late);
 }
 
 /* Names a host if it is late, in a part of the run or all along. 0 or -1. */
 static int name_node(struct work *w, size_t host, const struct host *h,
-                     double middle, double spread, double within, bool *named)
+                     double middle, double spread, double within, double usual,
+                     bool *named)
 {
-    struct window late = {.to = 0};
+    struct window late = {.in = 0};
     double chance = judge_chance(w->p->n_hosts), mean = h->t.mean - middle;
     bool onset, all_along;
     struct judge_answer *a;
 
     if (h->n < 2 || h->n < h->all || w->j->n_judged <= w->p->n_hosts)
         return 0;
-    late = find_window(h->blocks);
+    late = find_window(h->blocks, usual, w->p->n_hosts);
     onset = late.chance < chance &&
             is_host_late(w, h, late.late_us, spread, within) &&
             is_host_alike(w, host, late.late_us, &late);
@@ -791,7 +978,7 @@ static int name_nodes(struct work *w, bool *named)
 {
     size_t n = w->p->n_hosts;
     struct host *hosts = calloc(n + 1, sizeof(*hosts));
-    double middle, spread, within;
+    double middle, spread, within, usual;
     int rc = hosts ? 0 : -1;
 
     for (size_t p = 0; rc == 0 && p < w->p->n; p++)
@@ -800,11 +987,13 @@ static int name_nodes(struct work *w, bool *named)
         for (unsigned k = 0; k < JUDGE_BLOCKS && hosts[h].n; k++)
             hosts[h].blocks[k] /= (double) hosts[h].n;
         hosts[h].t = resample(hosts[h].blocks);
+        w->scratch[h] = neighbours(hosts[h].blocks);
     }
+    usual = rc == 0 ? stats_median(w->scratch, n) : 0;
     middle = rc == 0 ? compare_hosts(hosts, n, w->scratch, &spread) : 0;
     within = rc == 0 ? spread_within(w, hosts) : 0;
     for (size_t h = 0; rc == 0 && h < n; h++)
-        rc = name_node(w, h, &hosts[h], middle, spread, within, named);
+        rc = name_node(w, h, &hosts[h], middle, spread, within, usual, named);
     free(hosts);
     return rc;
 }
@@ -814,7 +1003,9 @@ static int name_process(struct work *w, size_t p, bool *named)
 {
     struct judge *j = w->j;
     const struct judge_process *x = &j->processes[p];
-    const struct window late = find_window(x->own_us);
+    const struct window late =
+        find_window(x->own_us, x->usual_noise,
+                    w->role_from[x->role + 1] - w->role_from[x->role]);
     bool onset = late.chance < judge_chance(j->n_judged) &&
                  late.late_us > w->worth_us;
     struct judge_answer *a;
@@ -851,8 +1042,7 @@ static bool takes(const struct work *w, const struct judge_answer *a, size_t p,
                   uint32_t item)
 {
     return is_about(w, a, p) && isfinite(w->excess[item]) &&
-           (double) w->run->items[item].at >= a->from &&
-           (double) w->run->items[item].at <= a->to &&
+           a->blocks >> block_of(w->run->items[item].at) & 1 &&
            (a->kind != JUDGE_STALL || w->stall[item]);
 }
 
@@ -1054,6 +1244,7 @@ struct judge *judge_run(const struct jp_result *r, const struct jp_processes *p,
 out:
     free(w.excess);
     free(w.members);
+    free(w.mates);
     free(w.role_from);
     free(w.scratch);
     free(w.stall);

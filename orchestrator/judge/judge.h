@@ -63,6 +63,11 @@ enum { JUDGE_BLOCKS = 32 };
 #define JUDGE_WORTH                                                            \
     0.0125 /* of the run: GPUs of one kind differ by as much                   \
             */
+/* Half of that is what processes of one kind differ by anyway (standard
+ * deviation). Where few of them show it, this counts as so many further ones;
+ * fewer than JUDGE_DIFFER_FEW show nothing. */
+#define JUDGE_DIFFER_KNOWN 6
+#define JUDGE_DIFFER_FEW 4
 /* A single interval is a stall from this on (us): page faults and interrupts
  * take less. */
 #define JUDGE_STALL_US 1000.0
@@ -104,19 +109,23 @@ struct judge_wait {
 
 struct judge_answer {
     enum judge_kind kind;
-    size_t process;    /* index into processes->list; NODE: the worst one */
-    size_t host;       /* index into processes->hosts */
-    double excess_us;  /* over the run; NODE: mean of its processes */
-    double error_us;   /* its standard error; STALL: 0 */
-    double cost_us;    /* how much shorter the run would be */
-    double part;       /* of its intervals' excess that is its own */
-    double from, to;   /* the part of the run, 0 to 1. ONSET, some of NODE: the
-                          part in which he is late; else all of it */
-    uint64_t times;    /* intervals; STALL: those that are stalls */
-    double longest_us; /* STALL: the longest of these */
-    double every;      /* STALL: they come after so many operations of his,
-                          `rounds` times from the first to the last; 0: not
-                          regularly */
+    size_t process;   /* index into processes->list; NODE: the worst one */
+    size_t host;      /* index into processes->hosts */
+    double excess_us; /* over the run; NODE: mean of its processes */
+    double error_us;  /* its standard error; STALL: 0 */
+    double cost_us;   /* how much shorter the run would be */
+    double part;      /* of its intervals' excess that is its own */
+    /* The part of the run. ONSET, some of NODE: in which he is late; else all
+     * of it. */
+    double from, to;    /* its begin and end, 0 to 1 */
+    unsigned stretches; /* in how many pieces; 0: all of the run */
+    double share;       /* of the run */
+    uint32_t blocks;    /* as bits */
+    uint64_t times;     /* intervals; STALL: those that are stalls */
+    double longest_us;  /* STALL: the longest of these */
+    double every;       /* STALL: they come after so many operations of his,
+                           `rounds` times from the first to the last; 0: not
+                           regularly */
     double rounds;
     struct judge_wait *waits; /* STALL: [times], owned; else NULL */
 };
@@ -133,11 +142,15 @@ struct judge_process {
     double below_us;    /* the same by the blocks in which it is ahead */
     double apart_us;    /* as ranks differ anyway, and as is worth it */
     double least_us;    /* the smallest excess that would have been named */
-    double out_us;      /* total_us of its mates on other hosts; NAN: none */
-    double comm_us;     /* in operations */
-    uint64_t intervals; /* that were compared */
-    uint64_t later;     /* ... in which its own time was longer */
-    uint32_t closest;   /* the communicator that it uses most; UINT32_MAX */
+    double usual_noise; /* median variance of the blocks of its role, by the
+                           differences of neighbours */
+    double apart_here_us; /* the most that one of its mates on its host exceeds
+                             the others there by; 0: they are alike */
+    double out_us;        /* total_us of its mates on other hosts; NAN: none */
+    double comm_us;       /* in operations */
+    uint64_t intervals;   /* that were compared */
+    uint64_t later;       /* ... in which its own time was longer */
+    uint32_t closest;     /* the communicator that it uses most; UINT32_MAX */
     double net_us; /* how much longer its operations take without waiting than
                       the median of the role */
     double stalls_us; /* sum of its stalls */

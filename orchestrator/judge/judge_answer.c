@@ -30,6 +30,8 @@ struct judge_answer *judge_add(struct judge *j, const struct jp_processes *p,
                                   .process = process,
                                   .host = p->list[process].host_at,
                                   .part = 1,
+                                  .blocks = UINT32_MAX,
+                                  .share = 1,
                                   .to = 1,
                                   .cost_us = NAN};
     return more;

@@ -84,6 +84,8 @@ static const struct row {
     {"stall single", SIMJOB_ONCE, 0.06, 500, 0, WHOLE},
     {"onset 15 %", SIMJOB_ONSET, 0.15, 0.15, 0, WHOLE},
     {"onset 30 %", SIMJOB_ONSET, 0.30, 0.30, 0, WHOLE},
+    {"comes 30 %", SIMJOB_COMES, 0, 0.30, 0, WHOLE},
+    {"node onset 30 %", SIMJOB_NODE_ONSET, 0, 0.30, 0, WHOLE},
     {"checkpoint", SIMJOB_CHECKPOINT, 0.06, 250, 0, WHOLE},
     {"turns", SIMJOB_TURNS, 0.20, 0, 0, WHOLE},
     {"slow link", SIMJOB_SLOW_LINK, 4.00, 1.00, 0, WHOLE},

@@ -408,7 +408,7 @@ enum { CLEAN, LATE, ONSET, NODE, STALL, COMES, WINDOW, NODE_ONSET, HALF };
 static bool even; /* AllReduces only */
 
 /* Returns true if rank p computes longer before operation i. COMES: in every
- * other tenth of the run. HALF: half of the ranks, of two hosts. */
+ * other fifth of the run. HALF: half of the ranks, of two hosts. */
 static bool is_slow(int fault, uint32_t p, unsigned i)
 {
     switch (fault) {
@@ -419,7 +419,7 @@ static bool is_slow(int fault, uint32_t p, unsigned i)
     case ONSET:
         return p == 5 && i >= 240;
     case COMES:
-        return p == 5 && i / 40 % 2;
+        return p == 5 && i / 80 % 2;
     case WINDOW:
         return p == 5 && i >= 150 && i < 300;
     case NODE_ONSET:
@@ -506,9 +506,11 @@ static void parts(void **state)
             assert_true(judge_speaks(j));
             assert_int_equal(j->n, 1);
             assert_int_equal(a->host, 1);
-            assert_int_equal(a->kind, fault == COMES    ? JUDGE_LATE
-                                      : fault == WINDOW ? JUDGE_ONSET
-                                                        : JUDGE_NODE);
+            assert_int_equal(a->kind,
+                             fault == NODE_ONSET ? JUDGE_NODE : JUDGE_ONSET);
+            assert_int_equal(a->stretches, fault == COMES ? 2 : 1);
+            if (fault == COMES)
+                assert_true(fabs(a->share - 0.4) < 0.1);
             if (fault != NODE_ONSET)
                 assert_int_equal(a->process, 5);
             if (fault == WINDOW)
