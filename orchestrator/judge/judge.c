@@ -1131,6 +1131,10 @@ static const char *why_unusable(const struct work *w)
         return w->run->why;
     if (!j->events)
         return "no operation has a place in the order of its process";
+    /* of two copies of a file each operation would follow itself */
+    if ((double) w->run->r->quality.duplicate_records >
+        (1 - JUDGE_WHOLE) * (double) w->run->r->quality.records)
+        return "records are there twice";
     if ((double) j->lacking > (1 - JUDGE_WHOLE) * (double) j->events)
         return "too many operations lack members, or are out of order";
     return NULL;
