@@ -215,6 +215,17 @@ static struct stream *stream_get(struct build *b, uint32_t comm,
     return s;
 }
 
+/* Returns true if the message can be a part of an AlltoAll: its communicator is
+ * not too large, and has such a rank. Records of a damaged file, and those of a
+ * communicator whose size is only guessed, may name ranks beyond it. */
+static bool is_between_ranks(const struct build *b,
+                             const struct operation *message)
+{
+    uint32_t ranks = b->r->comms[message->comm].n_ranks;
+
+    return message->p2p && ranks <= EXCHANGE_MOST && message->peer < ranks;
+}
+
 /* Notes with how many peers the process exchanges messages, and which
  * communicators have AlltoAlls made of them. Returns 0 or -1. */
 static int find_exchanges(struct build *b, uint32_t process,
@@ -224,7 +235,7 @@ static int find_exchanges(struct build *b, uint32_t process,
         struct stream *s = stream_get(b, raw[i].comm, process);
         uint32_t ranks = b->r->comms[raw[i].comm].n_ranks, at;
 
-        if (!raw[i].p2p || ranks > EXCHANGE_MOST || raw[i].peer >= ranks)
+        if (!is_between_ranks(b, &raw[i]))
             continue;
         if (!s->seen && !(s->seen = calloc(2 * (size_t) ranks, sizeof(at))))
             return -1;
@@ -415,7 +426,7 @@ static int put_process(struct build *b, uint32_t process,
         struct stream *s = &b->streams[raw[i].comm];
         uint32_t before = b->n_items;
 
-        if (raw[i].p2p && s->exchange)
+        if (s->exchange && is_between_ranks(b, &raw[i]))
             rc = put_exchange(b, process, &raw[i], s, &started_us);
         else if (!raw[i].p2p || raw[i].peer != raw[i].rank)
             rc = put_item(b, process, &raw[i], false);

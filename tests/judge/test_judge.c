@@ -290,6 +290,32 @@ static void lost_process(void **state)
     end(j);
 }
 
+/* AlltoAlls made of messages, and a message from a rank that the communicator
+ * does not have: it is none of these. */
+static void far_peer(void **state)
+{
+    struct judge *j;
+    uint32_t c;
+
+    (void) state;
+    begin(4, true);
+    c = add_comm(0, 4);
+    for (unsigned i = 0; i < 100; i++) {
+        for (uint32_t p = 0; p < 4; p++)
+            for (uint32_t peer = 0; peer < 8; peer++)
+                put(p, c, p, peer % 2 ? "Send" : "Recv", peer / 2, ++run.p2p[p],
+                    1000, i * 1000.0, i * 1000.0 + 50);
+        put(0, c, 0, "Send", RECORD_MAX_RANKS - 1, ++run.p2p[0], 1000,
+            i * 1000.0 + 500, i * 1000.0 + 550);
+    }
+    j = judge();
+    assert_true(j->usable);
+    /* of each process the AlltoAlls, and of one those messages */
+    assert_int_equal(j->events, 4 * 100 + 100);
+    assert_int_equal(j->n, 0);
+    end(j);
+}
+
 /* Two communicators whose records are written one after the other: out of
  * order, so that nothing is claimed. */
 static void other_order(void **state)
@@ -764,15 +790,16 @@ static void stalls_of_late(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(example),       cmocka_unit_test(example_excess),
-        cmocka_unit_test(lost_record),   cmocka_unit_test(lost_process),
-        cmocka_unit_test(other_order),   cmocka_unit_test(stages),
-        cmocka_unit_test(names),         cmocka_unit_test(cost),
-        cmocka_unit_test(clean),         cmocka_unit_test(parts),
-        cmocka_unit_test(half),          cmocka_unit_test(crossing),
-        cmocka_unit_test(stalls_rare),   cmocka_unit_test(stalls_regular),
-        cmocka_unit_test(stalls_once),   cmocka_unit_test(stalls_least),
-        cmocka_unit_test(stalls_of_all), cmocka_unit_test(stalls_of_late),
+        cmocka_unit_test(example),        cmocka_unit_test(example_excess),
+        cmocka_unit_test(lost_record),    cmocka_unit_test(lost_process),
+        cmocka_unit_test(far_peer),       cmocka_unit_test(other_order),
+        cmocka_unit_test(stages),         cmocka_unit_test(names),
+        cmocka_unit_test(cost),           cmocka_unit_test(clean),
+        cmocka_unit_test(parts),          cmocka_unit_test(half),
+        cmocka_unit_test(crossing),       cmocka_unit_test(stalls_rare),
+        cmocka_unit_test(stalls_regular), cmocka_unit_test(stalls_once),
+        cmocka_unit_test(stalls_least),   cmocka_unit_test(stalls_of_all),
+        cmocka_unit_test(stalls_of_late),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
