@@ -173,16 +173,65 @@ static bool is_led(const struct late *l, size_t rank, const double *worst)
     return false;
 }
 
+/* Returns the process that stands for the pipeline of this one. */
+static size_t pipeline_of(const struct late *l, size_t process)
+{
+    while (l->pipeline[process] != process)
+        process = l->pipeline[process] = l->pipeline[l->pipeline[process]];
+    return process;
+}
+
+/* Joins the processes of each communicator with Send and Recv other than in an
+ * AlltoAll. 0, or -1 without memory. */
+static int find_pipelines(struct late *l)
+{
+    l->pipeline = calloc(l->p->n + 1, sizeof(*l->pipeline));
+    if (!l->pipeline)
+        return -1;
+    for (size_t i = 0; i < l->p->n; i++)
+        l->pipeline[i] = i;
+    for (size_t c = 0; c < l->r->n_comms; c++) {
+        size_t first = SIZE_MAX;
+
+        for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++) {
+            size_t process;
+
+            if (!l->r->ranks[k].p2p_records || l->grouped_us[k] > 0)
+                continue;
+            process = pipeline_of(l, l->p->of_rank[k]);
+            if (first == SIZE_MAX)
+                first = process;
+            l->pipeline[process] = first;
+        }
+    }
+    return 0;
+}
+
+/* Returns true if messages join all ranks of that communicator. Then they do
+ * not show its stages. */
+static bool is_one_pipeline(const struct late *l, size_t comm)
+{
+    size_t first = l->p->comm_start[comm];
+
+    for (size_t k = first; k < l->p->comm_start[comm + 1]; k++)
+        if (pipeline_of(l, l->p->of_rank[k]) !=
+            pipeline_of(l, l->p->of_rank[first]))
+            return false;
+    return true;
+}
+
 /* Counts of a communicator's other ranks: on other nodes (away) and on the
- * rank's own node (home), and how many of each are about as late. */
+ * rank's own node (home), and how many of each are about as late. Other stages
+ * of the rank's own pipeline, on other nodes, are not among them. */
 struct likes {
     size_t away, away_late, home, home_late;
 };
 
 /* Counts the ranks of communicator c by their lateness in the communicator of
- * `rank`. Returns false if one of them is no member of that communicator. */
+ * `rank`, which joins stages of pipelines if `staged`. Returns false if one of
+ * them is no member of that communicator. */
 static bool count_likes(const struct late *l, size_t rank, size_t c,
-                        struct likes *likes)
+                        bool staged, struct likes *likes)
 {
     *likes = (struct likes){0};
     for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++) {
@@ -199,7 +248,9 @@ static bool count_likes(const struct late *l, size_t rank, size_t c,
         if (late_host_of(l, k) == late_host_of(l, rank)) {
             likes->home++;
             likes->home_late += as_late;
-        } else {
+        } else if (as_late || !staged ||
+                   pipeline_of(l, l->p->of_rank[k]) !=
+                       pipeline_of(l, l->p->of_rank[rank])) {
             likes->away++;
             likes->away_late += as_late;
         }
@@ -231,19 +282,21 @@ static bool joins_stages(const struct late *l, const struct jp_process *who,
  * ranks. Ranks of one role are late together if they have more to do. They also
  * share a smaller communicator (a data-parallel group), so the test is whether
  * most of its ranks on other nodes are as late. If a stage lies on one node
- * completely, it cannot be distinguished from a late node. */
+ * completely, it cannot be distinguished from a late node: other communicators
+ * of its ranks then reach other nodes only in other stages, as that of the
+ * first and the last stage does, which share their embeddings. */
 static bool is_role(const struct late *l, size_t rank)
 {
     const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
     size_t home = l->r->ranks[rank].comm, away = 0;
-    bool at_home = false;
+    bool at_home = false, staged = !is_one_pipeline(l, home);
 
     for (size_t i = who->first; i < who->first + who->n; i++) {
         size_t own = l->p->by_process[i], c = l->r->ranks[own].comm;
         struct likes x;
 
         if (l->r->comms[c].n_ranks >= l->r->comms[home].n_ranks ||
-            !l->out[own].judged || !count_likes(l, rank, c, &x))
+            !l->out[own].judged || !count_likes(l, rank, c, staged, &x))
             continue;
         if (2 * x.away_late > x.away)
             return true;
@@ -260,7 +313,7 @@ static int excuse(struct late *l)
 {
     bool *excused = calloc(l->r->n_ranks + 1, sizeof(*excused));
     double *worst = calloc(l->p->n + 1, sizeof(*worst));
-    int rc = excused && worst ? 0 : -1;
+    int rc = excused && worst ? find_pipelines(l) : -1;
 
     for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
         l->out[i].with_likes = l->out[i].late && is_role(l, i);
@@ -278,6 +331,8 @@ static int excuse(struct late *l)
         l->out[i].late &= !excused[i];
     free(excused);
     free(worst);
+    free(l->pipeline);
+    l->pipeline = NULL;
     return rc;
 }
 

@@ -44,6 +44,8 @@ struct late {
     double run_us;       /* the run's length; 0: unknown */
     size_t classes;      /* number of classes */
     size_t *class_of;    /* [comm] */
+    size_t *pipeline; /* [process] one that messages join with it, which may be
+                         itself; NULL outside of late.c's excuses */
     bool evenly;   /* in: spread time in messages evenly over the run's parts */
     bool numbered; /* out: the time in messages of each part is known, of one
                       rank at least */

@@ -71,7 +71,7 @@ if word == "OK" and not records: # Copper's alone: ranks were compared
     assert copper["ranks_not_judged"] < len(copper["ranks"]), copper["totals"]
 if word == "UNJUDGED" and records:
     if late["state"] == "not_found": # only a larger effect, or not in all operations
-        assert "would not have been seen" in summary["verdict"]["text"], summary["verdict"]
+        assert re.search("would not have been (seen|named)", summary["verdict"]["text"]), summary["verdict"]
     else:
         assert late["state"] == "not_judged", late
         assert late["why"][:40] in summary["verdict"]["text"], summary["verdict"]
