@@ -6,7 +6,8 @@
 #   early   yes: the event may come before there is a step directory
 #   hand    yes: no report need come by itself, `jobprof report` makes it
 #   next_ms from the event to the end of a next step that needs the same CPUs
-# The event comes after $moment seconds.
+# The event comes after $moment seconds: of the step, which may have no task yet, or
+# with $ready of its tasks.
 # shellcheck shell=bash disable=SC2034,SC2154 # shared with lib.sh and the tests
 
 # CASE PARALLEL QUICK FUNCTION [ARGUMENTS]: alone: nothing else runs meanwhile;
@@ -16,7 +17,7 @@ kill_table() {
 normal             with  quick step_case true
 srun_SIGKILL       with  quick step_case 'kill -KILL $srun'
 srun_SIGTERM       with  quick step_case 'kill -TERM $srun'
-srun_SIGINT        with  quick step_case 'kill -INT $srun; sleep 0.3; kill -INT $srun'
+srun_SIGINT        with  quick step_case ctrl_c 300
 step_cancelled     with  -     step_case 'scancel $job.0'
 step_killed        with  quick step_case 'scancel -s KILL $job.0'
 job_cancelled      with  quick step_case 'scancel $job'
@@ -94,12 +95,12 @@ start_step() {
 }
 
 # --- a step in an allocation, and an event ----------------------------------------
-step_case() { # step_case EVENT
-    local since
+step_case() { # step_case EVENT [SECONDS]: of a program that needs 3 s
+    local since seconds=${2:-3}
     hand=
     allocate "${where[@]}" || return
-    # shellcheck disable=SC2046 # a list
-    start_step $(sim 200 3) || return
+    start_step bash -c "echo ready; exec $(sim $((seconds * 200 / 3)) "$seconds")" || return
+    [ -z "${ready:-}" ] || wait_for 60 tasks_ready || fail "no tasks: $(cat err)" || return
     sleep "$moment"
     since=$(now_ms)
     [ "$1" = true ] || early=yes
@@ -110,6 +111,20 @@ step_case() { # step_case EVENT
     esac
     end_of $srun
     release
+}
+
+tasks_ready() { [ "$(grep -c '^ready$' out)" = 8 ] || process_gone "$srun"; }
+
+# Two within a second end a step. On a busy machine srun may see them further apart, and
+# waits for two others. One that has understood ends within KillWait + 2 s.
+ctrl_c() {
+    two_interrupts
+    (trap - EXIT; until wait_for 15 process_gone "$srun"; do two_interrupts; done) &
+}
+two_interrupts() {
+    kill -INT "$srun"
+    sleep 0.3
+    kill -INT "$srun"
 }
 
 stubborn_case() {
