@@ -418,7 +418,8 @@ struct jp_quality {
     uint64_t recordings;     /* files of the recorder */
     uint64_t cut_recordings; /* recordings without their final block; cut_files
                               * does not include them. At most the last 100 ms
-                              * of each are missing, except for the next ones */
+                              * of each are not counted, except for the next
+                              * ones */
     uint64_t unbounded_recordings; /* cut recordings that had lost or left out
                                     * operations, are damaged, or hold no
                                     * counters: what else is missing is unknown

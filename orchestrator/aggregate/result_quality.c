@@ -107,9 +107,9 @@ static void count_trace(struct jp_quality *q, const struct source_facts *f)
 }
 
 /* Whether it is unknown how much is missing from a cut recording. Of a recorder
- * that was killed, at most one flush after its last counters is missing. But if
- * it had lost records or had reached its cap, or if blocks are damaged, there
- * is no bound. */
+ * that was killed, at most one flush after its last counters is not counted.
+ * But if it had lost records or had reached its cap, or if blocks are damaged,
+ * there is no bound. */
 static bool is_unbounded(const struct source_facts *f)
 {
     const struct jpr_counts *c = &f->tail.counts;
@@ -127,7 +127,8 @@ static int note_cut(struct jp_quality *q, const char *path,
     if (!is_unbounded(f))
         return add_note(
             q, path,
-            text_format(JP_NOTE_UNENDED ": at most 100 ms are missing"));
+            text_format(JP_NOTE_UNENDED
+                        ": at most its last 100 ms are not counted"));
     if (!f->tail.counted)
         return add_note(
             q, path,

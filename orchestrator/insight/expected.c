@@ -840,17 +840,20 @@ static void unbounded_recordings(const struct jp_evidence *e,
 }
 
 /* A recording without its end: its process was killed, or the file was cut. The
- * recorder writes every 100 ms, so no more than that is missing. */
+ * recorder counts every 100 ms. What it had counted and not written by then, as
+ * times waited for a proof, are expected records that are missing. */
 static void cut_recordings(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
 
     if (q->cut_recordings && !q->unbounded_recordings)
-        sentence_add(s,
-                     "%s of %s recording%s cut: at most 100 ms of %s missing",
-                     FIG_COUNT(q->cut_recordings), FIG_COUNT(q->recordings),
-                     plural(q->recordings),
-                     q->cut_recordings == 1 ? "it is" : "each are");
+        sentence_add(
+            s,
+            "%s of %s recording%s cut: at most the last 100 ms of %s not "
+            "counted",
+            FIG_COUNT(q->cut_recordings), FIG_COUNT(q->recordings),
+            plural(q->recordings),
+            q->cut_recordings == 1 ? "it is" : "each are");
 }
 
 /* Whether an operation that had not ended when the records end had waited for

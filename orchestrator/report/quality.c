@@ -325,8 +325,8 @@ const struct jp_quality_item quality_items[] = {
     {"recordings", "Files of the recorder", "among the files read", false,
      get_recordings},
     {"cut_recordings", "Recordings cut",
-     "no final block: each misses at most 100 ms of records, except the "
-     "recordings of the next row",
+     "no final block: at most the last 100 ms of each are not counted, except "
+     "of the recordings of the next row",
      false, get_cut_recordings},
     {"unbounded_recordings", "Recordings cut, loss unknown",
      "of these: operations had been lost or left out, or the file has no "

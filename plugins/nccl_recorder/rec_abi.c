@@ -193,7 +193,8 @@ static void fill_facts(struct jp_rec_facts *facts, struct jp_rec_thread *thread,
     number(facts, comm, start);
     if (rec_op_kind((uint64_t) (uintptr_t) start->api) == JP_REC_API &&
         !(facts->flags & JP_REC_GRAPH))
-        REC_COMM_COUNT(&comm->unseen[facts->api_func], -1);
+        atomic_fetch_sub_explicit(&comm->unseen[facts->api_func], 1,
+                                  memory_order_relaxed);
 }
 
 /* Counts an operation as lost that the thread table had no room for. Its name
@@ -229,7 +230,8 @@ static void drop_op(struct jp_rec_comm *comm, const struct jp_rec_start *start)
     rec_pause_skip(1);
     rec_trust_skip(&comm->trust);
     if (rec_op_kind(api) == JP_REC_API && !(api >> API_GRAPH & 1))
-        REC_COMM_COUNT(&comm->unseen[api >> API_FUNC & 31], -1);
+        atomic_fetch_sub_explicit(&comm->unseen[api >> API_FUNC & 31], 1,
+                                  memory_order_relaxed);
 }
 
 /* An operation is being enqueued. Returns its handle for NCCL, or NULL when it
@@ -257,7 +259,7 @@ static void *rec_core_op(struct jp_rec_thread *thread, struct jp_rec_comm *comm,
     /* describe and count it; without a place it is lost */
     fill_facts(&facts, thread, comm, start);
     count = &comm->counts[facts.kind][facts.func];
-    REC_COMM_COUNT(&count->produced, 1);
+    atomic_fetch_add_explicit(&count->produced, 1, memory_order_relaxed);
     index = rec_purse_take(&thread->ops, &jp_rec_op_pool);
     if (index == JP_REC_NONE) {
         atomic_fetch_add_explicit(&count->lost, 1, memory_order_relaxed);
@@ -282,7 +284,7 @@ static void *rec_core_op(struct jp_rec_thread *thread, struct jp_rec_comm *comm,
 static void *rec_core_launch(struct jp_rec_comm *comm)
 {
     if (comm)
-        REC_COMM_COUNT(&comm->trust.launch, 1);
+        atomic_fetch_add_explicit(&comm->trust.launch, 1, memory_order_relaxed);
     return (void *) (uintptr_t) JP_REC_GROUP;
 }
 
@@ -319,7 +321,7 @@ static void *rec_core_api(struct jp_rec_thread *thread,
                        func == JP_REC_FUNC_BROADCAST ? call->root : -1);
     if (!call->is_p2p && !call->graph_captured && comm &&
         !atomic_load_explicit(&rec_paused, memory_order_relaxed))
-        REC_COMM_COUNT(&comm->unseen[func], 1);
+        atomic_fetch_add_explicit(&comm->unseen[func], 1, memory_order_relaxed);
     bits |= (uint64_t) func << API_FUNC;
     bits |= (uint64_t) rec_names_word(&thread->words, call->datatype)
             << API_DATATYPE;

@@ -60,8 +60,11 @@
  * its operations watched never gets its stamps (tried: ncclCommDestroy() of
  * 2.28.9, 2.29.7 and 2.30.7 does not return).
  *
- * The thread that calls NCCL for a communicator and NCCL's progress thread
- * write its state. Two writes at once cause a wrong guess, nothing worse.
+ * The thread that calls NCCL for a communicator, NCCL's progress thread and the
+ * driver's thread for host functions, which starts the operations of replays
+ * and of calls beside them (enqueue.cc, hostStreamPlanCallback), write its
+ * state. Two writes at once cause a wrong guess, nothing worse. Counters lose
+ * nothing, as each is added to in one step.
  */
 
 /* The connections over which NCCL's progress thread watches the kernels of a
@@ -299,13 +302,6 @@ struct jp_rec_comm {
     char gpu_pci[32];
     char gpu_uuid[64];
 };
-
-/* Adds to a counter of a communicator without a lock prefix. Only the thread
- * that calls NCCL for the communicator writes it; NCCL allows one at a time. */
-#define REC_COMM_COUNT(counter, n)                                             \
-    atomic_store_explicit(                                                     \
-        counter, atomic_load_explicit(counter, memory_order_relaxed) + (n),    \
-        memory_order_relaxed)
 
 /* Takes zeroed memory into use for both tables, of threads and communicators.
  * Returns how many bytes of it, or 0 when threads cannot be distinguished here

@@ -662,7 +662,7 @@ int util_probe_take(struct util_probe *p, uint64_t t_us, uint64_t mono_us,
     /* the tasks before the step, which may need their sum and one of their
      * processes */
     if (put(arg, UTIL_NODE, &row, err) < 0 ||
-        util_tasks_take(p->tasks, mono_us, p->dt, &p->now, err) < 0)
+        util_tasks_take(p->tasks, mono_us, &p->now, err) < 0)
         return -1;
     util_row_init(&row, t_us, mono_us, "step");
     take_step(p, &row);

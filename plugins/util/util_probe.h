@@ -45,10 +45,9 @@ struct util_tasks_now {
     struct util_row sum; /* of all tasks */
 };
 
-/* One sample. dt: seconds since the last one; 0: this is the first. With many
- * processes, costly files are read in turns, and their figures hold until the
- * next turn. Returns -1 without memory; *now is unchanged then. */
-int util_tasks_take(struct util_tasks *tasks, uint64_t mono_us, double dt,
+/* One sample. With many processes, tasks take turns, and their figures hold
+ * until the next turn. Returns -1 without memory; *now is unchanged then. */
+int util_tasks_take(struct util_tasks *tasks, uint64_t mono_us,
                     struct util_tasks_now *now, struct jp_error *err);
 
 /* Passes a row of each task that has a process now to put, with these times.

@@ -89,9 +89,10 @@ struct task {
     struct util_row row; /* figures of its last turn */
     struct util_counter last[SUMS];
     uint64_t sum[SUMS];
-    uint64_t turn_us; /* when that was; 0: it had none yet */
-    bool is_there;    /* it has a process now */
-    bool has_turn;    /* in this sample */
+    uint64_t turn_us;  /* when that was; 0: it had none yet */
+    uint64_t since_us; /* its processes were not there at this time */
+    bool is_there;     /* it has a process now */
+    bool has_turn;     /* in this sample */
 };
 
 struct util_tasks {
@@ -102,7 +103,8 @@ struct util_tasks {
     uint64_t samples, mono_us;
     uint64_t scan_at; /* the sample of the next scan */
     uint64_t n_scans;
-    double dt; /* seconds since the last sample; 0: this is the first */
+    uint64_t scan_us, before_us; /* times of the last scan and of the one before
+                                  */
     struct process *processes;
     size_t n_processes, n_kept, kept_max; /* kept: with files that stay open */
     uint64_t turns;       /* samples until each task has had its turn */
@@ -322,6 +324,8 @@ static int scan_processes(struct util_tasks *p, struct jp_error *err)
     uint64_t pid;
     int rc = 0;
 
+    p->before_us = p->scan_us;
+    p->scan_us = p->mono_us;
     while (rc == 0 && proc && (entry = readdir(proc)))
         if (isdigit((unsigned char) *entry->d_name) &&
             num_parse_u64(entry->d_name, 1, UINT32_MAX, &pid, NULL) == 0)
@@ -350,8 +354,8 @@ static void count_workers(struct util_tasks *p, uint32_t rank)
 }
 
 /* The task or worker that the process belongs to, made if necessary; NULL
- * without memory. One that begins between two samples has counted from zero
- * since then, so its rates are known at once. */
+ * without memory. One that begins between two scans has counted from zero since
+ * then, so its rates are known at once. */
 static struct task *find_task(struct util_tasks *p,
                               const struct process *process)
 {
@@ -364,7 +368,8 @@ static struct task *find_task(struct util_tasks *p,
     more = VECTOR_DOUBLE_ADD(p->tasks, p->n_tasks);
     if (!more)
         return NULL;
-    *more = (struct task){.rank = rank, .number = process->number};
+    *more = (struct task){
+        .rank = rank, .number = process->number, .since_us = p->before_us};
     for (size_t i = 0; i < SUMS; i++)
         more->last[i].last = p->samples ? 0 : UTIL_NONE;
     count_workers(p, rank);
@@ -509,15 +514,16 @@ static bool add_to_task(struct util_tasks *p, struct process *process)
     return true;
 }
 
-/* Turns a task's sums into rates over the time since its last turn. */
+/* Turns a task's sums into rates over the time since its last turn. Before its
+ * first turn, it was not there at the last scan. */
 static void finish_task(const struct util_tasks *p, struct task *task)
 {
     static const enum util_task_column columns[SUMS] = {
         TASK_USER,     TASK_SYSTEM,  TASK_MINOR_FAULTS, TASK_MAJOR_FAULTS,
         TASK_READ,     TASK_WRITE,   TASK_READ_CALLS,   TASK_WRITE_CALLS,
         TASK_CPU_WAIT, TASK_SWITCHES};
-    double dt = task->turn_us ? (double) (p->mono_us - task->turn_us) * 1e-6
-                              : p->dt;
+    uint64_t since_us = task->turn_us ? task->turn_us : task->since_us;
+    double dt = (double) (p->mono_us - since_us) * 1e-6;
 
     for (int i = 0; i < SUMS; i++) {
         double unit = i == USER || i == SYSTEM ? 1 / p->ticks_s
@@ -551,13 +557,12 @@ static void sum_tasks(const struct util_tasks *p, struct util_row *sum)
     sum->v[TASK_CPUS] = cpus ? cpus : NAN;
 }
 
-int util_tasks_take(struct util_tasks *p, uint64_t mono_us, double dt,
+int util_tasks_take(struct util_tasks *p, uint64_t mono_us,
                     struct util_tasks_now *now, struct jp_error *err)
 {
     size_t kept = 0, before = p->n_processes;
 
     p->mono_us = mono_us;
-    p->dt = dt;
     /* a step that has just begun is looked for in each sample */
     if (p->samples >= p->scan_at || before == 0)
         if (scan_processes(p, err) < 0)

@@ -276,6 +276,55 @@ static void finalize_leaves_nothing(void **state)
     rec_harness_fini(&r);
 }
 
+enum { COPIES = 500000 };
+
+struct caller {
+    struct rec_scene *scene;
+    void *comm;
+    atomic_int ready;
+};
+
+/* Messages to oneself: they are over once they are enqueued. */
+static void *send_copies(void *data)
+{
+    struct caller *c = data;
+
+    atomic_fetch_add(&c->ready, 1);
+    while (atomic_load(&c->ready) < 2)
+        sched_yield();
+    for (int i = 0; i < COPIES; i++)
+        c->scene->api->stop(scene_p2p(c->scene, c->comm, "Send", 3, 4096, 2));
+    return NULL;
+}
+
+/* The driver's thread replays a graph while the program's calls NCCL for the
+ * same communicator. */
+static void replay_beside_calls(struct rec_scene *s)
+{
+    struct caller c = {.scene = s, .comm = scene_comm(s, "both", 0xb, 3, 8)};
+    pthread_t thread;
+
+    CHECK(pthread_create(&thread, NULL, send_copies, &c) == 0);
+    send_copies(&c);
+    pthread_join(thread, NULL);
+    CHECK(s->api->finalize(c.comm) == 0);
+}
+
+static void two_threads_count_all(void **state)
+{
+    struct rec_counts counts;
+    struct rec_result r;
+
+    (void) state;
+    rec_harness_run(replay_beside_calls, 6, &r);
+    assert_ok(r);
+    counts = rec_harness_counts(r.text, "0xb", "Send");
+    assert_int_equal(counts.produced, 2 * COPIES);
+    assert_int_equal(counts.written + counts.lost + counts.left_out,
+                     2 * COPIES);
+    rec_harness_fini(&r);
+}
+
 static atomic_int running;
 
 static void *start_for_ever(void *data)
@@ -425,6 +474,7 @@ int main(void)
         cmocka_unit_test(a_useless_gpu_time),
         cmocka_unit_test(the_gpus_clock),
         cmocka_unit_test(finalize_leaves_nothing),
+        cmocka_unit_test(two_threads_count_all),
         cmocka_unit_test(the_end_adds_up),
     };
 

@@ -675,7 +675,7 @@ static const struct verdict_row rows[] = {
      "1 node did not finish (gpu-node-0311)"},
     {cut, JP_VERDICT_OK, "2 of 32 files end in mid-line"},
     {cut_recordings, JP_VERDICT_OK,
-     "2 of 32 recordings cut: at most 100 ms of each are missing"},
+     "2 of 32 recordings cut: at most the last 100 ms of each are not counted"},
     {stuck, JP_VERDICT_OK,
      "31 operations had not ended (jobprof show --pending lists them)"},
     {stuck_for_long, JP_VERDICT_INCOMPLETE,

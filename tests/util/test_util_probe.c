@@ -374,6 +374,36 @@ static void by_turns(void **state)
     assert_int_equal(count_open(), had);
 }
 
+/* A large step looks for new processes rarely. What a new task did before it
+ * was found is a mean of that time, and not of one sample. */
+static void a_task_that_is_found_late(void **state)
+{
+    enum { OLD = 200, NEW = 900, SAMPLES = 40, JOINS = 12 };
+    double hz = (double) sysconf(_SC_CLK_TCK);
+    struct util_probe *probe;
+    unsigned found = 0, unseen = 0;
+
+    put_node(*state, 1, 1);
+    for (unsigned i = 0; i < OLD; i++)
+        put_process(*state, 100 + i, i % 10, 0, 0);
+    probe = start(*state);
+    for (unsigned k = 1; k <= SAMPLES; k++) {
+        const struct util_row *row;
+        struct sample s;
+
+        if (k >= JOINS)
+            put_process(*state, NEW, NEW, (k - JOINS) * 10, 0);
+        s = take(probe, k);
+        row = find(&s, UTIL_TASK, "900");
+        unseen += k >= JOINS && !row;
+        found += row != NULL;
+        if (row)
+            assert_true(row->v[TASK_USER] <= 10 / hz + 1e-9);
+    }
+    assert_true(unseen > 0 && found > 0);
+    util_probe_destroy(probe);
+}
+
 /* A process is examined before it executes the task's program: it is found
  * afterwards. A process that never belongs to the task is not examined for
  * ever. */
@@ -553,6 +583,7 @@ int main(void)
                                        TEST(waits_for_processors),
                                        TEST(seen_before_exec),
                                        TEST(by_turns),
+                                       TEST(a_task_that_is_found_late),
                                        TEST(no_spikes),
                                        TEST(workers_of_a_launcher),
                                        TEST(cgroup_of_v2),
