@@ -1,5 +1,6 @@
 /* fuzz_partial.c - any bytes as a partial, also with right checks, to the
- * result, replayed, merged with itself, judged for hangs, and written again. */
+ * result, judged and replayed, merged with itself, judged for hangs, and
+ * written again. */
 #include <assert.h>
 #include <math.h>
 #include <stdint.h>
@@ -9,6 +10,7 @@
 #include "orchestrator/aggregate/partial.h"
 #include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/insight/replay.h"
+#include "orchestrator/judge/judge.h"
 #include "orchestrator/report/timeline_page.h"
 #include "tests/aggregate/partial_seal.h"
 #include "tests/fuzz/fuzz_result.h"
@@ -57,6 +59,7 @@ static void replay_all(const struct jp_result *r)
     struct timeline_page page = {0};
     struct replay_state state;
     struct replay *x;
+    struct judge *j;
 
     with.timelines = timelines;
     with.n_timelines = n_timelines;
@@ -70,6 +73,11 @@ static void replay_all(const struct jp_result *r)
         assert(page.cells[i].kind <= page.n_kinds && page.cells[i].busy <= 15 &&
                page.cells[i].waits <= 15);
     timeline_page_fini(&page);
+    j = judge_run(&with, &processes, 0);
+    if (!j)
+        abort();
+    assert(!j->n || j->usable);
+    judge_destroy(j);
     x = replay_create(&with, &processes, &state);
     if (!x)
         abort();
