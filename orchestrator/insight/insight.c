@@ -455,15 +455,9 @@ static void leave_out_named(struct jp_insight *x)
     struct jp_judgement *late = &h->of[JP_HYPOTHESIS_LATE_RANK];
     size_t named = 0;
 
-    for (size_t i = 0; i < x->findings.n; i++) {
-        const struct jp_finding *f = &x->findings.at[i];
-        bool again = false;
-
-        for (size_t k = 0; k < i; k++)
-            again |= finding_is_stall(x->findings.at[k].kind) &&
-                     x->findings.at[k].process == f->process;
-        named += finding_is_stall(f->kind) && f->process >= 0 && !again;
-    }
+    /* all of them, and not those alone that are told */
+    for (size_t i = 0; x->stalls.judged && i < x->judge->n; i++)
+        named += x->judge->answers[i].kind == JUDGE_STALL;
     if (named && late->state == JP_HYPOTHESIS_NOT_FOUND && late->least > 0 &&
         !*late->text && named < x->processes.n)
         hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND,
