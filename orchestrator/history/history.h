@@ -225,7 +225,7 @@ struct history_seen {
     uint64_t users, files, bytes;
     uint64_t lines;      /* valid lines */
     uint64_t repeated;   /* lines of a step that a newer line has described */
-    uint64_t bad_lines;  /* skipped */
+    uint64_t bad_lines;  /* skipped; not one that is being written */
     uint64_t unreadable; /* folders and files without read permission */
     uint64_t strangers;  /* folders and files that are not as required: another
                           * user's, a link, a device */

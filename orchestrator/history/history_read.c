@@ -46,6 +46,8 @@
 #define CLOCK_LINES 256
 /* repeated listings, because files may be renamed during reading */
 #define LISTINGS 3
+/* seconds after a file's last write in which its last line may be unfinished */
+#define WRITING_S 10
 
 struct file_id {
     dev_t dev;
@@ -77,6 +79,7 @@ struct reading {
     size_t nameless; /* ... of folders whose uid has no name, and the folders */
     bool again;      /* list this user's files again */
     bool told;       /* a bad line of this file was reported */
+    off_t writing;   /* end of this file's line that is being written; -1 */
     int rc;          /* result of see that ends the reading */
     struct jp_error err;
 };
@@ -227,8 +230,9 @@ static void take_line(struct reading *r, int fd, const char *path, off_t offset,
     struct jp_error err;
     int is_new;
 
-    /* an empty line is no error */
-    if (!len || !take_part(r))
+    /* an empty line is no error, and an unfinished one is left for the next
+     * run */
+    if (!len || offset + (off_t) len == r->writing || !take_part(r))
         return;
     if (history_line_parse(line, len, r->step, &err) < 0) {
         bad_line(r, fd, path, offset, &err);
@@ -305,15 +309,19 @@ static bool read_all(int fd, char *to, size_t n, off_t at)
     return true;
 }
 
-/* Reads the first `size` bytes of a file. Lines that are appended meanwhile are
- * left for the next run. */
-static void read_file(struct reading *r, int fd, const char *path, off_t size)
+/* Reads a file up to the size that st has. Lines that are appended meanwhile
+ * are left for the next run. */
+static void read_file(struct reading *r, int fd, const char *path,
+                      const struct stat *st)
 {
+    off_t size = st->st_size;
     bool skipping = false;
     struct jp_error err;
     size_t kept = 0;
 
     r->told = false;
+    /* a writer appends a whole line, but the size grows on the way */
+    r->writing = time(NULL) - st->st_mtim.tv_sec < WRITING_S ? size : -1;
     r->seen->files++;
     while (size > 0 && r->rc == 0) {
         size_t n = size < CHUNK ? (size_t) size : CHUNK;
@@ -477,7 +485,7 @@ static int read_entry(struct reading *r, int dir, const char *folder,
         if (st.st_uid != (uid_t) r->uid)
             count_stranger(r, dir, name);
         else if (is_recent(r, st.st_mtim.tv_sec))
-            read_file(r, fd, path, st.st_size);
+            read_file(r, fd, path, &st);
     }
     if (fd >= 0)
         close(fd);
@@ -714,7 +722,7 @@ int history_read(const char *path, const struct history_reader *reader,
     else if (S_ISDIR(st.st_mode))
         read_folder(&r, fd, path, &st);
     else if (S_ISREG(st.st_mode))
-        read_file(&r, fd, path, st.st_size);
+        read_file(&r, fd, path, &st);
     else
         r.rc = error_set(&r.err, "%s: not a folder or a file", path);
     /* a file's only */
