@@ -46,7 +46,7 @@ void agents_load(const char *step_dir, const struct jp_nodes *nodes,
 /* The version of a framework if all nodes have loaded the same one, or NULL. */
 const char *agents_version(const struct jp_agents *agents, const char *name);
 
-/* Formats the cost of sampling, "2 agents took 0.21 % of a processor each,
+/* Formats the cost of sampling, "2 agents: 0.21 % of a processor each,
  * ...", to buf; "" without agents. Returns buf. */
 char *agents_text(const struct jp_agents *agents, char *buf, size_t size);
 /* Formats "torch 2.4.0, nccl 2.21.5" to buf; "": none. Returns buf. */

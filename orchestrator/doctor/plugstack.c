@@ -389,6 +389,7 @@ static char *find_module(const struct doctor *d, const char *plugin)
 /* Checks the arguments of the line that loads the module. */
 static void check_args(struct doctor *d, const struct plugstack_line *line)
 {
+    /* what ends with '=' or '/' goes on, the rest is the whole word */
     static const char *const known[] = {"config=/", "node=/",
                                         "default=", "history=tell"};
     const char *mode = plugstack_arg(line, "default");
@@ -398,8 +399,13 @@ static void check_args(struct doctor *d, const struct plugstack_line *line)
     for (size_t i = 0; i < line->n_args; i++) {
         bool ours = false;
 
-        for (size_t k = 0; k < sizeof(known) / sizeof(*known); k++)
-            ours = ours || !strncmp(line->args[i], known[k], strlen(known[k]));
+        for (size_t k = 0; k < sizeof(known) / sizeof(*known); k++) {
+            size_t len = strlen(known[k]);
+
+            ours = ours ||
+                   (!strncmp(line->args[i], known[k], len) &&
+                    (strchr("=/", known[k][len - 1]) || !line->args[i][len]));
+        }
         if (!ours)
             doctor_add(d, DOCTOR_WARN, CHECK,
                        "remove it, because it is ignored: known are "

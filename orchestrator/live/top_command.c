@@ -1,6 +1,6 @@
 /* top_command.c - `jobprof top`: show a running step.
  *
- * top_steps.c finds the steps and reads their snapshots; show/topshow.h makes
+ * top_steps.c finds the steps and reads their snapshots; topshow.h makes
  * rows and lines of them. This file has three ways to run: on a terminal as a
  * screen with keys (top_screen), to a file or pipe repeatedly (run_plain), and
  * once (run_once). On a terminal, signals are blocked except while ppoll waits,

@@ -491,15 +491,18 @@ static bool may_be_over(struct jp_rec_op *op, uint64_t state)
            ((state & JP_REC_UNSURE) || atomic_load(&op->stopped) > 0);
 }
 
-/* What the live operations of each communicator show. */
+/* What the live operations of each communicator show: the earliest start of an
+ * unsure operation that waits for the network; 0: none does. Of the program's
+ * threads, whose stacks may be small, any may have one of these. */
 struct waiting {
-    /* the earliest start of an unsure operation that waits for the network; 0:
-     * none does */
     uint64_t since_ns[JP_REC_MAX_COMMS];
-    /* the latest start of an operation of which a channel has stopped; 0: of
-     * none. It is found anew each time and not kept: a later channel may show
-     * that the stamps are those of an earlier operation. */
-    uint64_t reached_ns[JP_REC_MAX_COMMS][JP_REC_N_LINKS];
+};
+
+/* The latest start of an operation of which a channel has stopped; 0: of none.
+ * It is found anew each time and not kept: a later channel may show that the
+ * stamps are those of an earlier operation. */
+struct reached {
+    uint64_t ns[JP_REC_MAX_COMMS][JP_REC_N_LINKS];
 };
 
 /* Whether a live operation shows how far the communicator is. While events
@@ -511,35 +514,44 @@ static bool shows_reached(struct jp_rec_op *op, uint64_t state, uint64_t now)
            (int64_t) (now - rec_op_time(op, JP_REC_LAST)) > OVERTAKEN_NS;
 }
 
-/* One pass over the table. The state is read again after the facts: the place
- * may have got another operation, or the operation has become unsure. */
-static void find_waiting(struct waiting *waiting, uint64_t now)
+/* One pass over the table. reached: NULL: not needed. The state is read again
+ * after the facts: the place may have got another operation, or the operation
+ * has become unsure. */
+static void find_waiting(struct waiting *waiting, struct reached *reached,
+                         uint64_t now)
 {
     uint32_t n = jp_rec_ops ? rec_pool_used(&jp_rec_op_pool) : 0;
     uint32_t i;
 
     memset(waiting, 0, sizeof(*waiting));
+    if (reached)
+        memset(reached, 0, sizeof(*reached));
     for (i = 0; i < n; i++) {
         struct jp_rec_op *op = &jp_rec_ops[i];
         uint64_t state = rec_op_state(op), again;
         bool waits = (state & JP_REC_UNSURE) && (state & JP_REC_OPEN_MASK);
         uint64_t *since_ns, *reached_ns, start_ns;
+        enum jp_rec_link link;
         uint16_t comm;
 
-        if (!(state & JP_REC_LIVE) || !(waits || shows_reached(op, state, now)))
+        if (!(state & JP_REC_LIVE) ||
+            !(waits || (reached && shows_reached(op, state, now))))
             continue;
         comm = (uint16_t) REC_OP_FACT(op, comm);
         start_ns = REC_OP_FACT(op, start_ns);
+        link = rec_op_link((uint8_t) REC_OP_FACT(op, func));
         again = rec_op_state(op);
         if (!rec_op_is(again, state))
             continue;
-        since_ns = &waiting->since_ns[comm];
-        reached_ns = &waiting->reached_ns[comm][rec_op_link(
-            (uint8_t) REC_OP_FACT(op, func))];
-        if (waits && (*since_ns == 0 || start_ns < *since_ns))
-            *since_ns = start_ns;
-        else if (!waits && !(again & JP_REC_UNSURE) && start_ns > *reached_ns)
-            *reached_ns = start_ns;
+        if (waits) {
+            since_ns = &waiting->since_ns[comm];
+            if (*since_ns == 0 || start_ns < *since_ns)
+                *since_ns = start_ns;
+        } else if (!(again & JP_REC_UNSURE)) {
+            reached_ns = &reached->ns[comm][link];
+            if (start_ns > *reached_ns)
+                *reached_ns = start_ns;
+        }
     }
 }
 
@@ -626,7 +638,7 @@ void rec_op_end_all(struct jp_rec_comm *comm)
     struct waiting waiting;
     uint32_t i;
 
-    find_waiting(&waiting, now);
+    find_waiting(&waiting, NULL, now);
     for (i = 0; i < n; i++)
         end_now(&jp_rec_ops[i], comm, &waiting, now);
 }
@@ -636,18 +648,18 @@ void rec_op_end_all(struct jp_rec_comm *comm)
  * is enqueued, so they show nothing about each other. */
 static bool is_overtaken(struct jp_rec_op *op, uint64_t state,
                          const struct jp_rec_facts *facts,
-                         const struct waiting *waiting, enum jp_rec_link link)
+                         const struct reached *reached, enum jp_rec_link link)
 {
     uint64_t enqueued_ns = rec_op_time(op, JP_REC_ENQUEUE_STOP);
 
     return (state & JP_REC_ENQUEUED) &&
            (enqueued_ns < rec_comm_at(facts->comm)->reached_ns[link] ||
-            enqueued_ns < waiting->reached_ns[facts->comm][link]);
+            enqueued_ns < reached->ns[facts->comm][link]);
 }
 
 /* Ends an operation that is over without a last event. */
 static void end_if_quiet(struct jp_rec_op *op, const struct waiting *waiting,
-                         uint64_t now)
+                         const struct reached *reached, uint64_t now)
 {
     uint64_t state = rec_op_state(op);
     struct jp_rec_facts facts;
@@ -668,10 +680,10 @@ static void end_if_quiet(struct jp_rec_op *op, const struct waiting *waiting,
     }
     link = rec_op_link(facts.func);
     slow = (state & JP_REC_OPEN_MASK) || (facts.flags & JP_REC_GRAPH) ||
-           !is_overtaken(op, state, &facts, waiting, link);
+           !is_overtaken(op, state, &facts, reached, link);
     if (quiet > (slow ? OVERTAKEN_LONG_NS : OVERTAKEN_NS) &&
-        (is_overtaken(op, state, &facts, waiting, JP_REC_LINK_SEND) ||
-         is_overtaken(op, state, &facts, waiting, JP_REC_LINK_RECV)))
+        (is_overtaken(op, state, &facts, reached, JP_REC_LINK_SEND) ||
+         is_overtaken(op, state, &facts, reached, JP_REC_LINK_RECV)))
         cut_short(op, state, JP_REC_CUT_SHORT | JP_REC_OVERTAKEN);
 }
 
@@ -680,16 +692,17 @@ void rec_op_end_quiet(void)
     static uint64_t last_sweep_ns;
     uint32_t n = jp_rec_ops ? rec_pool_used(&jp_rec_op_pool) : 0;
     uint64_t now = rec_clock_ns();
-    struct waiting waiting;
+    static struct waiting waiting;
+    static struct reached reached;
     uint32_t i;
 
     /* loose operations are looked at each time, overtaken ones less often */
     if (atomic_load(&n_loose) == 0 && now - last_sweep_ns < SWEEP_NS)
         return;
     last_sweep_ns = now;
-    find_waiting(&waiting, now);
+    find_waiting(&waiting, &reached, now);
     for (i = 0; i < n; i++)
-        end_if_quiet(&jp_rec_ops[i], &waiting, now);
+        end_if_quiet(&jp_rec_ops[i], &waiting, &reached, now);
 }
 
 bool rec_op_look(uint32_t index, struct jp_rec_record *record)

@@ -29,17 +29,17 @@
 
 #define PROCESSES_MAX 65536
 #define CPUS_MAX 8192 /* highest number of a processor, plus 1 */
-/* New processes are looked for in every SCAN_EVERY-th sample, where tasks take
- * turns so many turns later; and in the next sample after some were found. A
- * process that is
- * not ours may be about to execute a program that is, so it is examined LOOKS
- * times; and once more in every AGAIN_EVERY-th sample, because its number may
- * have passed to another process. */
+/* New processes are looked for in every SCAN_EVERY-th sample. Where tasks take
+ * turns, they are looked for after SCAN_EVERY rounds of turns, and in the next
+ * sample after some were found. A process that is not ours may be about to
+ * execute a program that is, so it is examined LOOKS times; and once more after
+ * AGAIN_EVERY / SCAN_EVERY looks, because its number may have passed to another
+ * process. */
 #define SCAN_EVERY 2
 #define LOOKS 5
 #define AGAIN_EVERY 60
-/* Up to this many processes, the files of all are read in each sample. With
- * more, tasks take turns, at most TURNS_MAX. */
+/* With fewer processes, the files of all are read in each sample. With so many,
+ * tasks take turns, at most TURNS_MAX. */
 #define TURN_PROCESSES 64
 #define TURNS_MAX 16
 /* Files of processes stay open for up to this fraction of the descriptors that

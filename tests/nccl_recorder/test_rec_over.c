@@ -276,6 +276,40 @@ static void finalize_leaves_nothing(void **state)
     rec_harness_fini(&r);
 }
 
+static void *finalize_comm(void *data)
+{
+    struct proxy *p = data;
+
+    CHECK(p->scene->api->finalize(p->comm) == 0);
+    return NULL;
+}
+
+/* The thread that ends a communicator may have a small stack. */
+static void small_stack(struct rec_scene *s)
+{
+    struct proxy p = {.scene = s, .comm = scene_comm(s, "small", 1, 0, 2)};
+    pthread_attr_t attr;
+    pthread_t thread;
+
+    enqueue(s, p.comm, 0, 1);
+    pthread_attr_init(&attr);
+    CHECK(pthread_attr_setstacksize(&attr, 96 << 10) == 0);
+    CHECK(pthread_create(&thread, &attr, finalize_comm, &p) == 0);
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attr);
+}
+
+static void finalize_on_a_small_stack(void **state)
+{
+    struct rec_result r;
+
+    (void) state;
+    rec_harness_run(small_stack, 6, &r);
+    assert_ok(r);
+    assert_int_equal(r.n_ops, 1);
+    rec_harness_fini(&r);
+}
+
 enum { COPIES = 500000 };
 
 struct caller {
@@ -474,6 +508,7 @@ int main(void)
         cmocka_unit_test(a_useless_gpu_time),
         cmocka_unit_test(the_gpus_clock),
         cmocka_unit_test(finalize_leaves_nothing),
+        cmocka_unit_test(finalize_on_a_small_stack),
         cmocka_unit_test(two_threads_count_all),
         cmocka_unit_test(the_end_adds_up),
     };
