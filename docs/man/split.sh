@@ -15,7 +15,8 @@ table=$(sed -nE '/^ +COMMAND\("[a-z]+", cmd_[a-z]+,$/ { N; s/\n +/ /; }
     s/^ +&command_([a-z]+),$/\1	/p' "$1/orchestrator/cmd/jobprof.c" |
     while IFS='	' read -r command summary; do
         [ -n "$summary" ] || summary=$(sed -n 's/^    \.summary = "\(.*\)",$/\1/p' \
-            "$1/orchestrator/$command/${command}_command.c")
+            "$1"/orchestrator/*/"${command}_command.c")
+        [ -n "$summary" ] || { echo "split.sh: no summary of $command" >&2; exit 1; }
         printf '%s\t%s\n' "$command" "$summary"
     done)
 
