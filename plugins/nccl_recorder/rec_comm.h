@@ -50,9 +50,10 @@
  *    All operations with times since the reports were late lose their times,
  *    and nothing else. Where none ran backwards until it caught up, all of them
  *    are right: a stamp's owner is the operation itself or one that is 64, 128,
- *    ... works later, and an operation with fewer than 60 after it has its own.
- *    Until then nothing shows whose the stamps are, and times that the thread
- *    never proves are not used (rec_trust_is_proven).
+ *    ... works later, and an operation with fewer than 60 after it has its own
+ *    (rec_trust_is_proven). Where the thread does not catch up in time, some
+ *    operations keep the times of others: honest ones look the same, so they
+ *    are not refused.
  *
  * Kernel events stay on while the program captures a CUDA graph, although they
  * put a host function into every captured launch. The mask cannot be changed

@@ -82,12 +82,12 @@ static struct {
 } f;
 
 /* Records with late stamps wait here until later reports show whose the stamps
- * are. At most HELD wait, each for HELD_NS, or until its communicator ends;
- * what is not shown by then loses its times. A job that is killed loses what
- * waits.
- */
+ * are. At most HELD wait, each for HELD_NS, or until its communicator ends. What
+ * is not shown by then keeps its times, unless stamps ran backwards: a queue
+ * that is always long looks the same, and its times are right. They wait no
+ * longer, because a job that is killed loses what waits. */
 enum { HELD = 4096 };
-#define HELD_NS 5000000000LL
+#define HELD_NS 50000000LL
 
 static struct {
     struct held_record {
@@ -388,15 +388,7 @@ static bool is_proven(const struct jp_rec_record *r)
                                r->late);
 }
 
-/* Takes a record that waited. */
-static void take_held(struct jp_rec_record *record)
-{
-    if (!is_proven(record))
-        record->refused++;
-    take_record(record);
-}
-
-/* Takes those that are proven, those that nothing will prove, or all. The flush
+/* Takes those that are proven, those that have waited, or all. The flush
  * began at `now`; some were drained later. */
 static void release_held(uint64_t now, bool all)
 {
@@ -410,7 +402,7 @@ static void release_held(uint64_t now, bool all)
             (int64_t) (now - h->since_ns) >= HELD_NS ||
             atomic_load_explicit(&rec_comm_at(h->record.facts.comm)->finalized,
                                  memory_order_acquire)) {
-            take_held(&h->record);
+            take_record(&h->record);
             continue;
         }
         if (to != h)
@@ -430,7 +422,7 @@ static void take_or_hold(const struct jp_rec_record *record)
         return;
     }
     if (held.n == HELD) {
-        take_held(&held.entries[i].record);
+        take_record(&held.entries[i].record);
         held.first = (held.first + 1) % HELD;
         held.n--;
     }
