@@ -19,6 +19,12 @@
  * lengths u are tried, those that a few to many of the others exceed; that is
  * paid for, and the budget is that of judge.h.
  *
+ * Where noise has a heavy tail, no length is too long for chance. One interval
+ * that takes ALONE_WORTH times what is worth a user's minute, and is
+ * ALONE_OTHERS times as long as any of another process, is told all the same:
+ * that the others waited so long for this process, once, is a fact, whatever
+ * made it late.
+ *
  * Who is late all along, or in a part of the run, also has the longest
  * intervals, but nearly all of them, and little of its excess is in few.
  */
@@ -50,6 +56,8 @@ static const size_t ladder[LADDER] = {4, 8, 16, 32, MOST_OTHERS};
     0.01 /* the chance among a role, which may have longer intervals than      \
             others: it confirms that among all */
 #define EVEN 0.05 /* of the distance of two, by which distances differ */
+#define ALONE_WORTH 2.0  /* times what is worth a user's minute */
+#define ALONE_OTHERS 3.0 /* times the longest interval of any other process */
 #define AGAIN 5.0 /* stalls that come again come so often, for the least */
 
 /* The longest excess of a process in a part. */
@@ -77,6 +85,7 @@ struct search {
     uint32_t *intervals; /* [process] after the start */
     double *scratch;
     double worth_us;
+    double alone_us; /* a single interval as long is told for sure */
 };
 
 /* Returns true if the start of the run is over, by time or by the number of
@@ -235,6 +244,31 @@ static double chance_of_process(const struct search *s, const struct group *g,
     return tried > 0 ? fmin(best * tried, 1) : 1;
 }
 
+/* Returns the length from which on a single interval is told whatever noise
+ * there is. longest: the longest of the other processes. */
+static double alone_us(const struct search *s, double longest)
+{
+    return fmax(ALONE_WORTH * s->worth_us, ALONE_OTHERS * longest);
+}
+
+/* Returns true if intervals of the process are too long, or too many, for
+ * chance, or one is told anyway. *us: the length that shows most. */
+static bool stands_out(const struct search *s, const struct group *all,
+                       const struct group *role, uint32_t process, double *us)
+{
+    double longest = 0, role_us = 0;
+
+    for (uint32_t k = 0; k < PARTS; k++)
+        longest = fmax(longest, (double) s->longest[process][k]);
+    *us = 0;
+    if (all->known && longest > alone_us(s, length_at(all, process, 0)))
+        return true;
+    return longest > JUDGE_STALL_US &&
+           chance_of_process(s, all, process, us) < all->chance &&
+           (role->processes == all->processes ||
+            chance_of_process(s, role, process, &role_us) < role->chance);
+}
+
 /* Returns from which length on the intervals of a process are stalls: at most
  * OWN of them are as many as the others have, too. */
 static double stall_from(const struct search *s, const struct group *g,
@@ -351,6 +385,9 @@ static void set_least(const struct search *s, const struct group *g)
     once = fmax(once, s->worth_us + length_at(g, UINT32_MAX, ladder[0]));
     again =
         fmax(again, s->worth_us / AGAIN + length_at(g, UINT32_MAX, ladder[0]));
+    if (g->known && g->processes)
+        once = fmin(once, s->alone_us);
+    again = fmin(again, once);
     s->j->stall_once_us = fmax(s->j->stall_once_us, fmax(once, JUDGE_STALL_US));
     s->j->stall_again_us =
         fmax(s->j->stall_again_us, fmax(again, JUDGE_STALL_US));
@@ -389,16 +426,11 @@ static void find_in_role(const struct search *s, const struct group *all,
     of.chance = IN_ROLE;
     set_least(s, &of);
     for (uint32_t p = 0; p < s->run->p->n; p++) {
-        double us = 0, role_us = 0, longest = 0;
+        double us;
 
         if (s->run->role[p] != role || isnan(s->sums[p]))
             continue;
-        for (uint32_t k = 0; k < PARTS; k++)
-            longest = fmax(longest, (double) s->longest[p][k]);
-        if (longest > JUDGE_STALL_US &&
-            chance_of_process(s, all, p, &us) < all->chance &&
-            (of.processes == all->processes ||
-             chance_of_process(s, &of, p, &role_us) < of.chance)) {
+        if (stands_out(s, all, &of, p, &us)) {
             double from = stall_from(s, all, p, us);
 
             if (are_stalls(s, p, from, usual))
@@ -425,6 +457,7 @@ int judge_stalls_find(struct judge *j, const struct judge_run *run,
         find_longest(&s);
         fill_group(&s, 0, true, s.entries, &all);
         all.chance = judge_chance(all.processes);
+        s.alone_us = alone_us(&s, all.n ? (double) all.at[0].us : 0);
         set_least(&s, &all);
         for (uint32_t k = 0; k < run->n_roles; k++)
             find_in_role(&s, &all, k, stall);

@@ -751,6 +751,27 @@ static void stalls_least(void **state)
     end(j);
 }
 
+/* Where noise has a heavy tail, a single wait that is three times as long as
+ * any other process shows is told, and the length that is stated is no more. */
+static void stalls_alone(void **state)
+{
+    (void) state;
+    for (uint64_t seed = 0; seed < 5; seed++) {
+        struct judge *j = make_stops(HEAVY, NULL, 0, seed, true);
+        struct stop stop = {6, 222, 1.3 * j->stall_once_us};
+
+        assert_true(j->stall_once_us < 0.15 * longest_clock());
+        assert_true(j->stall_again_us <= j->stall_once_us);
+        end(j);
+        j = make_stops(HEAVY, &stop, 1, seed, true);
+        assert_int_equal(j->n, 1);
+        assert_int_equal(j->answers->kind, JUDGE_STALL);
+        assert_int_equal(j->answers->process, 6);
+        assert_true(j->answers->longest_us > 0.9 * stop.us);
+        end(j);
+    }
+}
+
 /* All stop as often, by turns; or all have long intervals now and then, of
  * which somebody has the longest. */
 static void stalls_of_all(void **state)
@@ -799,7 +820,7 @@ int main(void)
         cmocka_unit_test(crossing),       cmocka_unit_test(stalls_rare),
         cmocka_unit_test(stalls_regular), cmocka_unit_test(stalls_once),
         cmocka_unit_test(stalls_least),   cmocka_unit_test(stalls_of_all),
-        cmocka_unit_test(stalls_of_late),
+        cmocka_unit_test(stalls_of_late), cmocka_unit_test(stalls_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
