@@ -55,7 +55,7 @@ static const size_t ladder[LADDER] = {4, 8, 16, 32, MOST_OTHERS};
 #define IN_ROLE                                                                \
     0.01 /* the chance among a role, which may have longer intervals than      \
             others: it confirms that among all */
-#define EVEN 0.05 /* of the distance of two, by which distances differ */
+#define EVEN 0.05        /* of the distance of two, by which distances differ */
 #define ALONE_WORTH 2.0  /* times what is worth a user's minute */
 #define ALONE_OTHERS 3.0 /* times the longest interval of any other process */
 #define AGAIN 5.0 /* stalls that come again come so often, for the least */

@@ -82,10 +82,10 @@ static struct {
 } f;
 
 /* Records with late stamps wait here until later reports show whose the stamps
- * are. At most HELD wait, each for HELD_NS, or until its communicator ends. What
- * is not shown by then keeps its times, unless stamps ran backwards: a queue
- * that is always long looks the same, and its times are right. They wait no
- * longer, because a job that is killed loses what waits. */
+ * are. At most HELD wait, each for HELD_NS, or until its communicator ends.
+ * What is not shown by then keeps its times, unless stamps ran backwards: a
+ * queue that is always long looks the same, and its times are right. They wait
+ * no longer, because a job that is killed loses what waits. */
 enum { HELD = 4096 };
 #define HELD_NS 50000000LL
 
