@@ -3,8 +3,10 @@
  *
  * Each folder of a node's recordings gets a file record.off, or loses it. The
  * recorders look for it every 100 ms (rec_pause.c). NCCL's own way, RAS'
- * PROFILER_MASK of 2.31, is not used: it is only in that release, has to reach
- * all processes, and loses the kernels' times for good. */
+ * CONTROL PROFILER_MASK of 2.31, is not used. It sets one mask for all events
+ * and all later communicators, so `on` had to know what each process had asked
+ * for, and what is left out meanwhile is not counted. Any user of the node can
+ * listen where RAS does, and there is no such port with NCCL_RAS_ENABLE=0. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -44,8 +46,8 @@ static const struct cmd_options command_line = {
         "NCCL Inspector and on recordings that are written to a folder of "
         "each node.\n",
     CMD_ROWS(rows),
-    .end = "Exit status: 0 ok, 2 usage, 4 the step has no folder of "
-           "recordings, 5 a file could not be created or removed.\n",
+    .end = "Exit status: 0 ok, 2 usage, 4 the step has ended or has no folder "
+           "of recordings, 5 a file could not be created or removed.\n",
     .least = 2,
     .most = 2,
     .need = "takes off or on, and one DIR or JOBID[.STEP]",
@@ -91,12 +93,18 @@ static long set_step(const char *dir, bool off, struct jp_error *err)
     return n;
 }
 
+/* Whether all nodes have left the step, or its report is there. */
+static bool has_ended(const char *dir)
+{
+    return stepdir_has(dir, "alldone") || barrier_is_reported(dir);
+}
+
 int cmd_record(int argc, char **argv)
 {
     struct arguments a = {0};
     struct jp_error err = {""};
     char **dirs = NULL;
-    size_t n = 0;
+    size_t n = 0, ended = 0;
     long nodes = 0;
     int rc = cmd_options_parse(&command_line, argc, argv, &a);
     bool off;
@@ -110,16 +118,19 @@ int cmd_record(int argc, char **argv)
         0)
         return cmd_args_fail("record", JP_EXIT_NODATA, &err);
     for (size_t i = 0; i < n && nodes >= 0; i++) {
-        long here = set_step(dirs[i], off, &err);
+        long here = has_ended(dirs[i]) ? 0 : set_step(dirs[i], off, &err);
 
+        ended += has_ended(dirs[i]);
         nodes = here < 0 ? -1 : nodes + here;
     }
     nodelist_free(dirs, n);
     if (nodes < 0)
         return cmd_args_fail("record", JP_EXIT_IO, &err);
     if (nodes == 0) {
-        error_set(&err, "%s: no node has a folder of recordings (raw/)",
-                  argv[optind + 1]);
+        error_set(&err, "%s: %s", argv[optind + 1],
+                  n && ended == n
+                      ? "has ended, and nothing records any more"
+                      : "no node has a folder of recordings (raw/)");
         return cmd_args_fail("record", JP_EXIT_NODATA, &err);
     }
     if (!a.common.quiet)

@@ -389,13 +389,16 @@ static double early_us(double waited_us, const struct split *split)
 }
 
 /* Splits the rank's parts by value, or by time if that is not clear. Returns
- * false if neither is. */
+ * false if neither is, and where the recording was off for a while: in those
+ * parts every rank seems to be in time. */
 static bool cut(const struct late *l, size_t rank, double messages,
                 struct split *split)
 {
     const float *parts = late_parts_of(l, rank);
 
     *split = split_parts(parts);
+    if (l->r->quality.n_pauses)
+        return false;
     if (!is_clear(split, early_us(messages, split)))
         *split = split_end(parts);
     return is_clear(split, early_us(messages, split)) && !is_warmup(split);
