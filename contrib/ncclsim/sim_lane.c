@@ -316,9 +316,9 @@ static void run(struct jp_sim_lane *lane)
 
     for (i = 0; i < lane->options->iterations && !stop->stop; i++) {
         if (lane->options->mute_from > 0 && i == lane->options->mute_from)
-            sim_plugin_mute(1);
+            sim_plugin_mute(1, lane->options->mute_mask);
         if (lane->options->mute_to > 0 && i == lane->options->mute_to)
-            sim_plugin_mute(0);
+            sim_plugin_mute(0, 0);
         if (meet(lane, i) < 0) {
             lane->failed = 1;
             break;

@@ -100,6 +100,10 @@ static const struct row {
      "        API events at most (2.27 on); from 2.31 on all, with phases"},
     {"--mute-from", "N", INT, AT(mute_from), 1, INT32_MAX,
      "from iteration N on NCCL's mask is clear, as RAS can do in 2.31"},
+    {"--mute-mask", "BITS", INT, AT(mute_mask), 0, 65535,
+     "... or has these events (6: collectives and messages, 66: collectives "
+     "and\n"
+     "        their kernels)"},
     {"--mute-to", "N", INT, AT(mute_to), 1, INT32_MAX,
      "from iteration N on the mask is there again"},
     {"--tags", NULL, FLAG, AT(tags), 0, 1,

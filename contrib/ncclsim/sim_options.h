@@ -29,6 +29,7 @@ struct jp_sim_options {
     int symmetric, copy_engine, collnet, pxn;
     int tags;
     int mute_from, mute_to; /* iterations without events; 0: none */
+    int mute_mask;          /* ... the mask meanwhile */
     int together;
     int meet;
     int zero_bytes;      /* the plain program's operations have no bytes */

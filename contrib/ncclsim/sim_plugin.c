@@ -45,6 +45,7 @@ static int users;
 static void *library;
 static struct jp_nccl_plugin_v6 *plugin;
 static int mask;
+static int ordered = -1; /* by RAS, for later communicators too; -1: nothing */
 static char description[NAME_BYTES + 16] = "none";
 
 void sim_plugin_log(int level, unsigned long subsys, const char *file, int line,
@@ -166,15 +167,16 @@ static void unload(void)
     state = READY;
 }
 
-void sim_plugin_mute(int muted)
+void sim_plugin_mute(int muted, int left)
 {
     static int kept;
 
     pthread_mutex_lock(&lock);
     if (muted)
-        kept |= __atomic_exchange_n(&mask, 0, __ATOMIC_RELAXED);
+        kept |= __atomic_exchange_n(&mask, left, __ATOMIC_RELAXED);
     else
-        __atomic_fetch_or(&mask, kept, __ATOMIC_RELAXED);
+        __atomic_store_n(&mask, kept, __ATOMIC_RELAXED);
+    ordered = muted ? left : kept;
     pthread_mutex_unlock(&lock);
 }
 
@@ -198,6 +200,10 @@ void sim_plugin_init(int interface, uint64_t comm_hash, const char *comm_name,
         return;
     rc = p->init(context, comm_hash, &mask, comm_name, n_nodes, n_ranks, rank,
                  sim_plugin_log);
+    pthread_mutex_lock(&lock);
+    if (ordered >= 0)
+        __atomic_store_n(&mask, ordered, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&lock);
     /* as NCCL does: the program runs without a profiler */
     if (rc != 0) {
         printf("NCCL INFO Profiler init failed with error '%d'. Continue "

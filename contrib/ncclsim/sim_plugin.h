@@ -18,9 +18,9 @@
  * init() gets its address, and the plugin may change it at any time. */
 int sim_plugin_mask(void);
 
-/* Clears the mask, or gives it back: what RAS does from outside of the process
- * (PROFILER_MASK, 2.31). */
-void sim_plugin_mute(int muted);
+/* Sets the mask to `left`, or gives it back: what RAS does from outside of the
+ * process (CONTROL PROFILER_MASK, 2.31), also for communicators to come. */
+void sim_plugin_mute(int muted, int left);
 
 /* Initialises the plugin for a communicator, and loads it the first time. After
  * a failure, which is printed, the program runs without it. *context stays NULL

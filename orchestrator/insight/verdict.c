@@ -25,7 +25,8 @@
 
 const struct jp_doubt_text doubts_table[JP_DOUBTS] = {
     {"not_asked",
-     "kernel events were not requested (kernels=0, or NCCL before 2.28)"},
+     "kernel events were not requested (kernels=0, NCCL before 2.28, or "
+     "NCCL's event mask was changed: RAS)"},
     {"self_copy", "a Send to oneself, as in every AlltoAll, shifts NCCL's "
                   "time stamps from then on"},
     {"broadcast", "Broadcasts of several roots in one group, or in a CUDA "

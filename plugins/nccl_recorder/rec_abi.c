@@ -227,7 +227,7 @@ static void drop_op(struct jp_rec_comm *comm, const struct jp_rec_start *start)
 {
     uint64_t api = (uint64_t) (uintptr_t) start->api;
 
-    rec_pause_skip(1);
+    rec_pause_drop(start->kind == JPR_COLL);
     rec_trust_skip(&comm->trust);
     if (rec_op_kind(api) == JP_REC_API && !(api >> API_GRAPH & 1))
         atomic_fetch_sub_explicit(&comm->unseen[api >> API_FUNC & 31], 1,

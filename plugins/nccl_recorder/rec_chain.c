@@ -243,26 +243,44 @@ void rec_chain_finalize(void *theirs)
 static int *_Atomic nccl_mask;
 static const void *_Atomic nccl_base; /* address of the mask's library */
 
+/* Returns NCCL's mask; NULL: none yet. A program may unload NCCL and load
+ * another one. */
+static int *find_mask(void)
+{
+    int *mask = atomic_load(&nccl_mask);
+    Dl_info object;
+
+    return mask && dladdr(mask, &object) &&
+                   object.dli_fbase == atomic_load(&nccl_base)
+               ? mask
+               : NULL;
+}
+
 void rec_chain_mask(int *mask)
 {
     int both = __atomic_load_n(&jp_rec_masks.ours, __ATOMIC_RELAXED) |
                __atomic_load_n(&jp_rec_masks.theirs, __ATOMIC_RELAXED);
+    int was = __atomic_load_n(&jp_rec_masks.both, __ATOMIC_RELAXED);
     Dl_info object;
 
     if (mask) {
         atomic_store(&nccl_base,
                      dladdr(mask, &object) ? object.dli_fbase : NULL);
         atomic_store(&nccl_mask, mask);
-    } else {
-        mask = atomic_load(&nccl_mask);
-        /* a program may unload NCCL and load another one */
-        if (!mask || !dladdr(mask, &object) ||
-            object.dli_fbase != atomic_load(&nccl_base))
-            mask = NULL;
-    }
-    if (mask)
         __atomic_store_n(mask, both, __ATOMIC_RELAXED);
+    } else if ((mask = find_mask())) {
+        /* somebody else may have changed it: RAS */
+        __atomic_compare_exchange_n(mask, &was, both, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
+    }
     __atomic_store_n(&jp_rec_masks.both, both, __ATOMIC_RELAXED);
+}
+
+int rec_chain_seen(void)
+{
+    const int *mask = find_mask();
+
+    return mask ? __atomic_load_n(mask, __ATOMIC_RELAXED) : -1;
 }
 
 /* What below an operation is asked for. */

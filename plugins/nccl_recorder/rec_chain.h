@@ -74,6 +74,9 @@ extern struct jp_rec_masks jp_rec_masks;
 
 /* Writes the union to NCCL's mask, which init() got last. */
 void rec_chain_mask(int *mask);
+
+/* Returns NCCL's mask as it is now; -1: not known. */
+int rec_chain_seen(void);
 /* The same if one of the masks has changed since. For every event. */
 static inline void rec_chain_follow(void)
 {

@@ -137,8 +137,13 @@ void rec_trust_mask(void);
  * nine more events a channel, and mean nothing for other kernels. */
 void rec_trust_ask_phases(void);
 
-/* Whether somebody else has cleared NCCL's event mask. */
-bool rec_trust_is_muted(void);
+/* Returns NCCL's mask as it is now; -1: not known. */
+int rec_trust_seen(void);
+
+/* Looks whether somebody else has taken the kernel events out of NCCL's mask:
+ * then the process requests none any more. Returns whether operations may be
+ * live that wait for kernel events in vain. For the writer only. */
+bool rec_trust_look(int mask);
 
 /* Whether kernel events are requested now. */
 bool rec_trust_enabled(void);
@@ -224,14 +229,16 @@ extern atomic_bool rec_paused;
 /* In a process's first init, also after a fork. */
 void rec_pause_reset(void);
 
-/* n operations are not recorded on purpose. */
-void rec_pause_skip(uint64_t n);
+/* An operation is dropped in a pause. Where NCCL's mask was changed, the
+ * numbers of later collectives show how many are missing. */
+void rec_pause_drop(bool numbered);
 
 /* n numbers of collectives are missing before the one that begins. */
 void rec_pause_gap(uint64_t n);
 
-/* Looks whether a pause begins or ends. For the writer only. */
-void rec_pause_look(const char *dir, uint64_t now_ns);
+/* Looks whether a pause begins or ends. `mask` is NCCL's. For the writer only.
+ */
+void rec_pause_look(const char *dir, int mask, uint64_t now_ns);
 
 /* Returns the number of pauses so far, and the list, which is borrowed. */
 unsigned rec_pause_list(const struct jpr_pause **list);

@@ -354,6 +354,20 @@ void rec_op_doubt(struct jp_rec_op *op, uint64_t generation)
         atomic_fetch_add(&n_loose, 1);
 }
 
+void rec_op_doubt_waiting(void)
+{
+    uint32_t n = jp_rec_ops ? rec_pool_used(&jp_rec_op_pool) : 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        struct jp_rec_op *op = &jp_rec_ops[i];
+        uint64_t state = rec_op_state(op);
+
+        if ((state & JP_REC_LIVE) && (state & JP_REC_LEFT_MASK) &&
+            atomic_load_explicit(&op->started, memory_order_acquire) == 0)
+            rec_op_doubt(op, state);
+    }
+}
+
 /* Counts an operation as lost: it has no thread entry or no free chunk. */
 static void count_lost(const struct jp_rec_facts *facts)
 {

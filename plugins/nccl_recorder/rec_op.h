@@ -263,6 +263,10 @@ void rec_op_end_quiet(void);
  * when it is no longer live in that generation. */
 void rec_op_doubt(struct jp_rec_op *op, uint64_t generation);
 
+/* The same for all live operations of which no kernel has begun: NCCL reports
+ * none any more. */
+void rec_op_doubt_waiting(void);
+
 /* Copies the operation in place `index`; returns false when there is none. */
 bool rec_op_look(uint32_t index, struct jp_rec_record *record);
 

@@ -2,7 +2,8 @@
  *
  * Two things end the recording for a while. Somebody may clear NCCL's event
  * mask (PROFILER_MASK of RAS, NCCL 2.31): then NCCL raises no events, and only
- * the numbers of the collectives after it show how many there were. Or the
+ * the numbers of the collectives after it show how many there were. Where the
+ * mask keeps a part of the operations, that is dropped, too. Or the
  * folder of the recordings has a file record.off (jobprof record off): then the
  * recorder drops what begins, and counts it. NCCL's mask is left alone for
  * that, as graphs of 2.28 to 2.30 with only some of their operations watched
@@ -32,16 +33,22 @@ void rec_pause_reset(void)
     atomic_store(&why_last, 0);
 }
 
-void rec_pause_skip(uint64_t n)
+static bool is_by_mask(void)
 {
-    atomic_fetch_add_explicit(&n_skipped, n, memory_order_relaxed);
+    return atomic_load_explicit(&why_last, memory_order_relaxed) ==
+           JPR_PAUSE_BY_MASK;
+}
+
+void rec_pause_drop(bool numbered)
+{
+    if (!numbered || !is_by_mask())
+        atomic_fetch_add_explicit(&n_skipped, 1, memory_order_relaxed);
 }
 
 void rec_pause_gap(uint64_t n)
 {
-    if (atomic_load_explicit(&why_last, memory_order_relaxed) ==
-        JPR_PAUSE_BY_MASK)
-        rec_pause_skip(n);
+    if (is_by_mask())
+        atomic_fetch_add_explicit(&n_skipped, n, memory_order_relaxed);
 }
 
 /* A pause begins. Where the table is full, the last one is made longer. */
@@ -56,8 +63,9 @@ static void begin_pause(enum jpr_pause_why why, uint64_t now_ns)
     pauses[n_pauses++] = (struct jpr_pause){.from_ns = now_ns, .why = why};
 }
 
-void rec_pause_look(const char *dir, uint64_t now_ns)
+void rec_pause_look(const char *dir, int mask, uint64_t now_ns)
 {
+    const int all = JP_NCCL_COLL | JP_NCCL_P2P;
     struct jpr_pause *last = n_pauses ? &pauses[n_pauses - 1] : NULL;
     char path[PATH_MAX];
     enum jpr_pause_why why = 0;
@@ -65,9 +73,9 @@ void rec_pause_look(const char *dir, uint64_t now_ns)
     snprintf(path, sizeof(path), "%s/" JPR_PAUSE_FILE, dir);
     if (access(path, F_OK) == 0)
         why = JPR_PAUSE_BY_FILE;
-    else if (rec_trust_is_muted())
+    else if ((mask & all) != all)
         why = JPR_PAUSE_BY_MASK;
-    atomic_store(&rec_paused, why == JPR_PAUSE_BY_FILE);
+    atomic_store(&rec_paused, why != 0 && (mask & all) != 0);
     /* what is found after its end still belongs to it */
     if (last)
         last->skipped = atomic_load(&n_skipped) - skipped_before;

@@ -66,9 +66,30 @@ void rec_trust_mask(void)
     atomic_fetch_and(nccl_mask, ~JP_NCCL_KERNEL_CH);
 }
 
-bool rec_trust_is_muted(void)
+/* Requests no more kernel events in this process. */
+static void stop_asking(enum jpr_doubt why)
 {
-    return mask_is_there() && !(atomic_load(nccl_mask) & JP_NCCL_COLL);
+    if (!rec_trust_enabled())
+        return;
+    atomic_store(&not_asked, why);
+    rec_trust_mask();
+}
+
+int rec_trust_seen(void)
+{
+    return mask_is_there() ? atomic_load(nccl_mask) : -1;
+}
+
+bool rec_trust_look(int mask)
+{
+    static bool was_taken; /* at the last look; the writer's */
+    bool before = was_taken;
+
+    was_taken = rec_trust_enabled() && (mask & JP_NCCL_COLL) &&
+                (mask & JP_NCCL_P2P) && !(mask & JP_NCCL_KERNEL_CH);
+    if (was_taken) /* the mask stays as it is */
+        atomic_store(&not_asked, JPR_DOUBT_NOT_ASKED);
+    return before || was_taken;
 }
 
 void rec_trust_ask_phases(void)
@@ -87,15 +108,6 @@ static void doubt(struct jp_rec_trust *trust, uint32_t reason)
 {
     if (!(atomic_load_explicit(&trust->reasons, memory_order_relaxed) & reason))
         atomic_fetch_or_explicit(&trust->reasons, reason, memory_order_relaxed);
-}
-
-/* Requests no more kernel events in this process. */
-static void stop_asking(enum jpr_doubt why)
-{
-    if (!rec_trust_enabled())
-        return;
-    atomic_store(&not_asked, why);
-    rec_trust_mask();
 }
 
 void rec_trust_init(bool asking, int interface, int *mask)

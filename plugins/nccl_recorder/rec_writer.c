@@ -24,6 +24,7 @@
 #include "common/ownfile.h"
 #include "plugins/nccl_recorder/jpr.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
+#include "plugins/nccl_recorder/rec_chain.h"
 #include "plugins/nccl_recorder/rec_comm.h"
 #include "plugins/nccl_recorder/rec_compat.h"
 #include "plugins/nccl_recorder/rec_env.h"
@@ -713,7 +714,11 @@ static void sleep_a_while(uint64_t *next_ns)
 /* Ends what is over, then writes. */
 static void write_once(bool closing)
 {
-    rec_pause_look(w.dir, rec_clock_ns());
+    int mask = rec_chain_is_on() ? rec_chain_seen() : rec_trust_seen();
+
+    rec_pause_look(w.dir, mask, rec_clock_ns());
+    if (rec_trust_look(mask))
+        rec_op_doubt_waiting();
     if (closing) {
         rec_comm_close(NULL);
         rec_op_end_all(NULL);

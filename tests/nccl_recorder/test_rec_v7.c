@@ -181,6 +181,44 @@ static void by_mask(struct rec_scene *s)
     CHECK(s->api->finalize(comm) == 0);
 }
 
+/* RAS: PROFILER_MASK coll,kernelch. What is left of the operations is dropped:
+ * the stretch has only a part of them. */
+static void by_part(struct rec_scene *s)
+{
+    void *comm = scene_comm(s, "c", 1, 0, 2);
+    int mask;
+
+    whole(s, comm, 0, 5);
+    mask = scene_mask;
+    scene_mask = JP_NCCL_COLL | JP_NCCL_KERNEL_CH;
+    usleep(350000);
+    for (uint64_t seq = 5; seq < 9; seq++)
+        CHECK(scene_coll(s, comm, "AllReduce", seq, 4096, 1) == NULL);
+    scene_mask = mask;
+    usleep(350000);
+    whole(s, comm, 9, 12);
+    usleep(250000);
+    CHECK(s->api->finalize(comm) == 0);
+}
+
+/* RAS: PROFILER_MASK coll,p2p. NCCL announces channels and reports none: an
+ * operation is over once a later one is launched, and has no time. */
+static void without_kernels(struct rec_scene *s)
+{
+    void *comm = scene_comm(s, "c", 1, 0, 2);
+
+    whole(s, comm, 0, 5);
+    scene_mask = JP_NCCL_COLL | JP_NCCL_P2P;
+    for (uint64_t seq = 5; seq < 9; seq++) {
+        scene_launch(s, comm);
+        CHECK(s->api->stop(scene_coll(s, comm, "AllReduce", seq, 4096, 2)) ==
+              0);
+        usleep(150000);
+    }
+    scene_wait(s, "\"seq\":7,", 1);
+    CHECK(s->api->finalize(comm) == 0);
+}
+
 static void by_file(struct rec_scene *s)
 {
     void *comm = scene_comm(s, "c", 1, 0, 2);
@@ -210,6 +248,20 @@ static void tells_pauses(void **state)
     assert_true(has(&r, "\"type\":\"pause\"") > 0);
     assert_true(has(&r, "\"why\":1,\"skipped\":20}") > 0);
     assert_int_equal(has(&r, "\"why\":2"), 0);
+    rec_harness_fini(&r);
+
+    rec_harness_run(by_part, 7, &r);
+    assert_ok(r);
+    assert_int_equal(r.n_ops, 8);
+    assert_true(has(&r, "\"why\":1,\"skipped\":4}") > 0);
+    rec_harness_fini(&r);
+
+    rec_harness_run(without_kernels, 7, &r);
+    assert_ok(r);
+    assert_int_equal(r.n_ops, 9);
+    assert_true(has(&r, "\"unsure\":true") >= 4);
+    assert_int_equal(has(&r, "\"incomplete\":true"), 0);
+    assert_int_equal(has(&r, "\"type\":\"pause\""), 0);
     rec_harness_fini(&r);
 
     rec_harness_run(by_file, 6, &r);
