@@ -51,9 +51,13 @@
  *    and nothing else. Where none ran backwards until it caught up, all of them
  *    are right: a stamp's owner is the operation itself or one that is 64, 128,
  *    ... works later, and an operation with fewer than 60 after it has its own
- *    (rec_trust_is_proven). Where the thread does not catch up in time, some
- *    operations keep the times of others: honest ones look the same, so they
- *    are not refused.
+ *    (rec_trust_is_proven). So has one whose stamp is earlier than the launch
+ *    of the operation that is 64 later, by the GPU's clock: then only the
+ *    reports are late, and not the calls early. Where the thread does not catch
+ *    up in time, an operation keeps its times only if it was watched
+ *    (rec_trust_was_watched): its start was reported at once and while it ran,
+ *    and so was its stop. A thread that was away for 64 works would have to
+ *    return at the begin of one, be away until its end, and return just then.
  *
  * Kernel events stay on while the program captures a CUDA graph, although they
  * put a host function into every captured launch. The mask cannot be changed
@@ -90,7 +94,7 @@ struct jp_rec_overrun {
     _Atomic uint64_t from_ns, to_ns;
 };
 
-enum { JP_REC_OVERRUNS = 64 };
+enum { JP_REC_OVERRUNS = 64, JP_REC_AFTERS = 256 };
 
 /* What a communicator has of this; all zeros to begin with. */
 struct jp_rec_trust {
@@ -110,9 +114,11 @@ struct jp_rec_trust {
     /* its first operation's start, CLOCK_MONOTONIC */
     _Atomic uint64_t launch_ns;
     _Atomic uint64_t before_ns; /* the same of the launch before */
-    atomic_bool has_events;     /* NCCL has reported a kernel */
-    atomic_bool replays_count;  /* NCCL's planner.persistent: the last call was
-                                   captured, so replays are counted */
+    /* before_ns of the last operations, by their numbers */
+    _Atomic uint64_t afters[JP_REC_AFTERS];
+    atomic_bool has_events;    /* NCCL has reported a kernel */
+    atomic_bool replays_count; /* NCCL's planner.persistent: the last call was
+                                  captured, so replays are counted */
     /* the group of calls that had the last Broadcast */
     uint64_t broadcast_group;
     int broadcast_root;
@@ -212,6 +218,14 @@ bool rec_trust_is_overrun(const struct jp_rec_trust *trust, uint64_t first_ns,
 bool rec_trust_is_proven(const struct jp_rec_trust *trust,
                          enum jp_rec_link link, uint64_t number,
                          uint64_t channels);
+
+/* Returns whether NCCL's progress thread saw an operation's first start and
+ * last stop (by the GPU's clock) as they came, and the start before the end.
+ * seen_*: when it reported them. False where the clocks are not known to run
+ * alike. */
+bool rec_trust_was_watched(const struct jp_rec_trust *trust,
+                           uint64_t gpu_first_ns, uint64_t seen_first_ns,
+                           uint64_t gpu_last_ns, uint64_t seen_last_ns);
 
 /* NCCL launches an operation that is not recorded. */
 void rec_trust_skip(struct jp_rec_trust *trust);

@@ -9,19 +9,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugins/nccl_recorder/rec_compat.h"
 #include "plugins/nccl_recorder/rec_comm.h"
+#include "plugins/nccl_recorder/rec_compat.h"
 
 /* STALE_MOST stale operations among STALE_WITHIN end the trust. RING_NEAR is a
  * little below the 64 entries of the ring; an operation takes at most one entry
  * of a channel. GPUS bounds the table of clocks. */
-enum { STALE_MOST = 8, STALE_WITHIN = 10000, GPUS = 64, RING_NEAR = 60 };
+enum {
+    STALE_MOST = 8,
+    STALE_WITHIN = 10000,
+    GPUS = 64,
+    RING = 64,
+    RING_NEAR = 60
+};
 
 /* The clocks of GPU and host are compared only where they run alike: the least
  * differences of two windows agree within CLOCK_SLACK_NS. Only a start that is
  * earlier by more than that counts as too early. */
 #define CLOCK_WINDOW_NS 1000000000ULL
 #define CLOCK_SLACK_NS 1000000LL
+
+/* What the clocks may part within a window: 50 ppm each. */
+#define CLOCK_DRIFT_NS 100000LL
+
+/* A report is made at once if it is no later than this. */
+#define WATCHED_NS 100000LL
 
 /* The host's clock less the GPU's: the least difference of the current window
  * and of the one before. It is never below the truth, for the host sees an
@@ -181,7 +193,9 @@ void rec_trust_op(struct jp_rec_trust *trust, uint64_t now_ns, bool self_copy,
         atomic_load_explicit(&trust->before_ns, memory_order_relaxed);
     place->number = 1 +
                     atomic_load_explicit(&trust->n_ops, memory_order_relaxed);
-    atomic_store_explicit(&trust->n_ops, place->number, memory_order_relaxed);
+    atomic_store_explicit(&trust->afters[place->number % JP_REC_AFTERS],
+                          place->after_ns, memory_order_relaxed);
+    atomic_store_explicit(&trust->n_ops, place->number, memory_order_release);
     /* the host does not count this copy, so stamps of later kernels come too
      * early */
     if (self_copy && rec_trust_enabled())
@@ -323,15 +337,51 @@ bool rec_trust_is_overrun(const struct jp_rec_trust *trust, uint64_t first_ns,
     return false;
 }
 
+bool rec_trust_was_watched(const struct jp_rec_trust *trust,
+                           uint64_t gpu_first_ns, uint64_t seen_first_ns,
+                           uint64_t gpu_last_ns, uint64_t seen_last_ns)
+{
+    int64_t difference, first, last;
+
+    if (!trust->clock || !get_difference(trust->clock, &difference))
+        return false;
+    /* how long ago they were when they were seen, at most */
+    first = (int64_t) (seen_first_ns - gpu_first_ns) - difference;
+    last = (int64_t) (seen_last_ns - gpu_last_ns) - difference;
+    return first < WATCHED_NS && last < WATCHED_NS &&
+           first < (int64_t) (gpu_last_ns - gpu_first_ns);
+}
+
+/* Returns whether a stamp is earlier than the launch of the operation that is
+ * RING later. The difference of the clocks is never below the truth, so the
+ * stamp is not later than it seems. */
+static bool is_before_lap(const struct jp_rec_trust *trust, uint64_t number,
+                          uint64_t gpu_ns)
+{
+    uint64_t later = number + RING, after_ns, last;
+    int64_t difference;
+
+    if (!trust->clock || !get_difference(trust->clock, &difference))
+        return false;
+    after_ns = atomic_load_explicit(&trust->afters[later % JP_REC_AFTERS],
+                                    memory_order_acquire);
+    last = atomic_load_explicit(&trust->n_ops, memory_order_acquire);
+    /* the entry is that of the operation, or of an earlier one */
+    return last >= later && last - later < JP_REC_AFTERS - RING &&
+           (int64_t) (gpu_ns + (uint64_t) difference - after_ns) <
+               -CLOCK_DRIFT_NS;
+}
+
 /* Returns whether so many operations followed this one that the ring may have
- * been overrun, or had followed one that was reported before. *is_own: fewer
- * did, so the stamp is this one's whatever the others are. Must be called for
- * each stamp, as lateness shows only at the moment of the report. */
-static bool is_late(struct jp_rec_trust *trust, uint64_t number, bool *is_own)
+ * been overrun, or had followed one that was reported before. *is_own: that
+ * cannot be, so the stamp is this one's whatever the others are. Must be called
+ * for each stamp, as lateness shows only at the moment of the report. */
+static bool is_late(struct jp_rec_trust *trust, uint64_t number,
+                    uint64_t gpu_ns, bool *is_own)
 {
     uint64_t last = atomic_load_explicit(&trust->n_ops, memory_order_relaxed);
 
-    *is_own = last - number < RING_NEAR;
+    *is_own = last - number < RING_NEAR || is_before_lap(trust, number, gpu_ns);
     if (!*is_own)
         atomic_store_explicit(&trust->late_until, last, memory_order_relaxed);
     return number <=
@@ -437,7 +487,7 @@ static enum jp_rec_stamp take_start(struct jp_rec_trust *trust,
                                     uint64_t gpu_ns)
 {
     enum jp_rec_stamp stamp = JP_REC_FRESH;
-    bool is_own, late = is_late(trust, place->number, &is_own);
+    bool is_own, late = is_late(trust, place->number, gpu_ns, &is_own);
     uint32_t last = atomic_load_explicit(&c->launch, memory_order_relaxed);
 
     /* one that is reported after a later one began before it */
@@ -499,7 +549,7 @@ enum jp_rec_stamp rec_trust_stop(struct jp_rec_trust *trust, unsigned channel,
                                  uint64_t start_ns, uint64_t gpu_ns)
 {
     struct jp_rec_channel *c = &trust->channels[channel][place->link];
-    bool is_own, late = is_late(trust, place->number, &is_own);
+    bool is_own, late = is_late(trust, place->number, gpu_ns, &is_own);
 
     if (gpu_ns > atomic_load_explicit(&c->stop_ns, memory_order_relaxed))
         atomic_store_explicit(&c->stop_ns, gpu_ns, memory_order_relaxed);

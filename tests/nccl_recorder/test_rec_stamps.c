@@ -196,6 +196,82 @@ static void a_long_queue(void **state)
     assert_true(rec_trust_is_proven(&trust, JP_REC_LINK_SEND, WORKS, 1 << 0));
 }
 
+/* The GPU's clock is this much ahead of the host's. */
+static const uint64_t ahead_ns = 7000000000;
+
+/* Reports for four seconds, so that the clocks are known to run alike: each
+ * stamp is seen 2 us later. */
+static void run_clocks(struct jp_rec_trust *trust)
+{
+    rec_trust_init(true, 6, NULL);
+    rec_trust_comm(trust, "0000:01:00.0");
+    for (uint64_t t = 1000000000; t < 5000000000; t += 50000000) {
+        struct jp_rec_place place = {.link = JP_REC_LINK_SEND};
+        uint64_t start = t + ahead_ns;
+
+        atomic_fetch_add(&trust->launch, 1);
+        rec_trust_op(trust, t, false, &place);
+        assert_int_equal(rec_trust_start(trust, 0, &place, start, t + 2000),
+                         JP_REC_FRESH);
+        assert_int_equal(rec_trust_stop(trust, 0, &place, start, start + 10000),
+                         JP_REC_FRESH);
+    }
+}
+
+/* The program calls every 20 us, and each kernel runs at once. Only the
+ * progress thread is away for a while: a stamp of before the launch of the
+ * operation 64 later is the operation's own. One of that operation is not. */
+static void calls_that_are_not_early(void **state)
+{
+    enum { WORKS = 150, STEP_NS = 20000, BEGIN_NS = 5000 };
+    struct jp_rec_trust trust = {0}, other;
+    struct jp_rec_place places[WORKS] = {0};
+    uint64_t t = 6000000000, start;
+
+    (void) state;
+    run_clocks(&trust);
+    for (int i = 0; i < WORKS; i++) {
+        atomic_fetch_add(&trust.launch, 1);
+        rec_trust_op(&trust, t + STEP_NS * (uint64_t) i, false, &places[i]);
+    }
+    other = trust;
+    for (int i = 0; i < 64; i++) {
+        start = t + ahead_ns + STEP_NS * (uint64_t) i + BEGIN_NS;
+        assert_int_equal(rec_trust_start(&trust, 0, &places[i], start, 0),
+                         JP_REC_FRESH);
+        assert_int_equal(
+            rec_trust_stop(&trust, 0, &places[i], start, start + 9000),
+            JP_REC_FRESH);
+        start += 64 * STEP_NS;
+        assert_int_equal(rec_trust_start(&other, 0, &places[i], start, 0),
+                         JP_REC_LATE);
+        assert_false(
+            rec_trust_is_proven(&other, JP_REC_LINK_SEND, places[i].number, 1));
+    }
+}
+
+/* Many operations are queued: only an operation that was watched from its begin
+ * to its end surely has its own stamps before the queue is shorter. */
+static void a_long_queue_that_is_watched(void **state)
+{
+    struct jp_rec_trust trust = {0}, unknown = {0};
+    uint64_t t = 6000000000, end = t + 200000;
+
+    (void) state;
+    run_clocks(&trust);
+    assert_true(rec_trust_was_watched(&trust, t + ahead_ns, t + 3000,
+                                      end + ahead_ns, end + 3000));
+    assert_false(rec_trust_was_watched(&trust, t + ahead_ns, t + 150000,
+                                       end + ahead_ns, end + 3000));
+    assert_false(rec_trust_was_watched(&trust, t + ahead_ns, t + 3000,
+                                       end + ahead_ns, end + 150000));
+    /* its end was there before its start was seen */
+    assert_false(rec_trust_was_watched(&trust, t + ahead_ns, t + 60000,
+                                       t + 20000 + ahead_ns, t + 61000));
+    assert_false(rec_trust_was_watched(&unknown, t + ahead_ns, t + 3000,
+                                       end + ahead_ns, end + 3000));
+}
+
 /* A connection is used so rarely that a lap of the ring lies between two
  * reports: the second one shows nothing about the first one. */
 static void a_lap_between_two_reports(void **state)
@@ -244,6 +320,8 @@ int main(void)
         cmocka_unit_test(recvs_are_reported_late),
         cmocka_unit_test(first_stamps_are_those_of_later_works),
         cmocka_unit_test(a_long_queue),
+        cmocka_unit_test(calls_that_are_not_early),
+        cmocka_unit_test(a_long_queue_that_is_watched),
         cmocka_unit_test(a_lap_between_two_reports),
         cmocka_unit_test(skipped_operations_count),
         cmocka_unit_test(mask_of_an_unloaded_library),
