@@ -111,6 +111,8 @@ struct module_time {
     uint64_t module_us; /* of the module being called */
 };
 
+#define MODULE_REST_MS 5000
+
 struct node_module {
     const char *name;
     double budget; /* part of one processor; 0.005 is 0.5 % */
@@ -132,6 +134,9 @@ struct node_module {
                 struct jp_error *err);
     int (*readable)(void *state, const struct module_time *now,
                     struct jp_error *err);
+    /* Returns whether the next tick can wait for MODULE_REST_MS: readable()
+     * tells of all that it waits for. NULL: it never can. */
+    bool (*rests)(void *state);
     /* Returns whether the step's tasks have started and ended. NULL: the module
      * cannot know. */
     bool (*is_over)(void *state);

@@ -471,6 +471,12 @@ static void set_timer(struct loop *loop)
     timerfd_settime(loop->timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
+/* Whether only its descriptor has news for the module. */
+static bool rests(const struct running *r)
+{
+    return r->state && r->module->rests && r->module->rests(r->state);
+}
+
 /* Calls all modules that are due. */
 static void run_due(struct loop *loop, uint64_t now_ms)
 {
@@ -486,6 +492,8 @@ static void run_due(struct loop *loop, uint64_t now_ms)
         r->next_ms += r->period_ms;
         if (r->next_ms <= now_ms)
             r->next_ms = now_ms + r->period_ms;
+        if (rests(r) && r->next_ms < now_ms + MODULE_REST_MS)
+            r->next_ms = now_ms + MODULE_REST_MS;
         if (r->state && r->module->is_over && r->module->is_over(r->state))
             loop->over = true;
     }
@@ -510,6 +518,17 @@ static void look(struct loop *loop, uint64_t now_ms)
     charge_loop(loop);
 }
 
+/* A module that rested and has news gets its ticks again. */
+static void call_readable(struct loop *loop, size_t i)
+{
+    struct running *r = &loop->running[i];
+    uint64_t soon_ms = clock_mono_ms() + r->period_ms;
+
+    call(loop, i, r->module->readable);
+    if (r->module->rests && !rests(r) && r->next_ms > soon_ms)
+        r->next_ms = soon_ms;
+}
+
 /* Waits for one event and handles it. The timeout is a safety net in case the
  * timer could not be set. */
 static void wait_once(struct loop *loop)
@@ -530,7 +549,7 @@ static void wait_once(struct loop *loop)
             (void) !read(loop->timer, &drained, sizeof(drained));
         else if (id < loop->n && loop->running[id].state &&
                  loop->running[id].module->readable)
-            call(loop, id, loop->running[id].module->readable);
+            call_readable(loop, id);
     }
 }
 

@@ -26,6 +26,9 @@
 
 /* The least share of its excess by which a late rank arrives late. */
 #define ARRIVES 0.03
+/* What it costs explains an excess that is no more than so many times as long.
+ */
+#define SAME_WAIT 1.1
 
 /* A late process, and the rank of it that shows the lateness best. */
 struct suspect {
@@ -300,8 +303,9 @@ static bool never_waits(const struct blame *b, size_t comm, double excess_us)
  * the number of the others times the smallest time for which it alone kept one
  * of its communicators waiting, beyond what is usual. No more than its own
  * excess. Communicators that show the same wait count once, those that show
- * none do not count. 0: unknown. */
-static double single_cost(const struct blame *b, size_t process)
+ * none do not count. 0: unknown. *at_least: its excess is more than that, and
+ * the rest may be what the others waited for in its other communicators. */
+static double single_cost(const struct blame *b, size_t process, bool *at_least)
 {
     const struct jp_process *who = &b->p->list[process];
     double *v = calloc(b->r->n_ranks + 1, sizeof(*v));
@@ -323,6 +327,7 @@ static double single_cost(const struct blame *b, size_t process)
             us = fmin(us, b->alone_us[rank] - usual_alone(b, c, v));
     }
     free(v);
+    *at_least = isfinite(us) && excess > SAME_WAIT * us;
     for (size_t i = 0; i < b->p->n; i++)
         joined += root_of(b->up, i) == root_of(b->up, process);
     return isfinite(us) ? fmax(fmin(us, excess), 0) * (double) (joined - 1) : 0;
@@ -388,11 +393,15 @@ static bool costs_much(const struct blame *b, const struct suspect *s)
 
 /* Returns what is said that a suspect costs. A single one counts with what
  * mending it saves; of several one may hide another. */
-static double told_cost(const struct blame *b, const struct suspect *s)
+static double told_cost(const struct blame *b, const struct suspect *s,
+                        bool *at_least)
 {
-    double cost = b->n == 1 ? single_cost(b, s->process) : 0;
+    double cost = b->n == 1 ? single_cost(b, s->process, at_least) : 0;
 
-    return cost > 0 ? cost : fmax(s->cost_us, s->all_us);
+    if (cost > 0)
+        return cost;
+    *at_least = false;
+    return fmax(s->cost_us, s->all_us);
 }
 
 /* Returns true if what is said that it costs is worth a search, and it arrives
@@ -402,9 +411,10 @@ static bool is_worth(const struct blame *b, const struct suspect *s)
 {
     const struct jp_lateness *l = &b->lateness[s->rank];
     double least = l->spells ? 0 : ARRIVES * l->excess_us;
+    bool at_least;
 
     return l->arrival_us >= least &&
-           told_cost(b, s) >
+           told_cost(b, s, &at_least) >
                limits_get(JP_LIMIT_LATE_TOLD) * b->findings->gpus_us;
 }
 
@@ -606,6 +616,7 @@ static int add_rank(struct blame *b, const struct suspect *s)
     struct counted n = count_ops(b, s->rank);
     struct jp_finding *f = findings_add(b->findings, JP_FINDING_LATE_RANK);
     char name[JP_PROCESS_NAME_LEN], when[60] = "";
+    bool at_least;
 
     if (!f)
         return -1;
@@ -616,7 +627,8 @@ static int add_rank(struct blame *b, const struct suspect *s)
     f->process = who - b->p->list;
     finding_measure(f, share_of(l), error_of(l));
     f->evidence = n.ops;
-    finding_cost(b->findings, f, told_cost(b, s));
+    finding_cost(b->findings, f, told_cost(b, s, &at_least));
+    f->at_least |= at_least;
     finding_count(f, l->arrival_us / (double) n.ops, n.last, n.ops);
     snprintf(f->host, sizeof(f->host), "%s", who->host);
     if (l->spells)

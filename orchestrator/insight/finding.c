@@ -101,8 +101,8 @@ char *finding_loss(const struct jp_finding *f, char buf[JP_FINDING_LOSS])
     return buf;
 }
 
-void finding_lower(const struct jp_findings *list, struct jp_finding *f,
-                   double cost_us)
+void finding_recost(const struct jp_findings *list, struct jp_finding *f,
+                    double cost_us)
 {
     char before[JP_FINDING_LOSS], rest[sizeof(f->text)];
     char *at = strstr(f->text, finding_loss(f, before));

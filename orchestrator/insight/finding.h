@@ -122,7 +122,8 @@ struct jp_finding {
     double cost_us;        /* GPU time that other ranks lose: what they waited,
                               but no more than a replay shows (whatif.c) */
     double of_run; /* ... as a share of the GPU time of the run, 0 to 1 */
-    bool at_least; /* ... in the operations that were recorded */
+    bool at_least; /* it may be more: not all operations were recorded, or
+                      communicators waited for different times */
     double gain;   /* share of the run's time that mending would save, 0 to 1 */
     enum jp_gain gain_kind;
     enum jp_against against; /* what a slow network was compared with */
@@ -181,8 +182,8 @@ void finding_cost(const struct jp_findings *list, struct jp_finding *finding,
                   double cost_us);
 
 /* Lowers a cost that the finding's text has, there as well. */
-void finding_lower(const struct jp_findings *list, struct jp_finding *finding,
-                   double cost_us);
+void finding_recost(const struct jp_findings *list, struct jp_finding *finding,
+                    double cost_us);
 
 /* Sets how late or how long, and in how many of how many operations. */
 void finding_count(struct jp_finding *finding, double by_us, uint64_t times,

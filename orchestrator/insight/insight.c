@@ -340,6 +340,16 @@ static const char *why_unjudged(const struct jp_insight *x,
     if (q->short_comms && ops >= ENOUGH)
         return "ranks have no records, and what the others waited for is "
                "unknown";
+    if (ops >= ENOUGH && (double) thin->ops_complete <
+                             limits_get(JP_LIMIT_WHOLE) * (double) thin->ops) {
+        snprintf(
+            buf, size,
+            "records of some ranks are missing in %s of the operations of "
+            "%.24s, and what the others waited for is unknown",
+            FIG_SHARE(1 - (double) thin->ops_complete / (double) thin->ops),
+            processes_comm_name(thin));
+        return buf;
+    }
     snprintf(buf, size,
              "%.24s has only %s complete operation%s of one of its functions, "
              "too few to compare ranks",

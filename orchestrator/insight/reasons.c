@@ -384,8 +384,8 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
          .says = "no operation in which ranks wait"},
     [JP_REASON_ABSENT] =
         {UNJUDGED("absent"), .command = SHOW,
-         .situation = "ranks have no records, and what the others waited for "
-                      "is not known",
+         .situation = "ranks have no records, or not of all operations, and "
+                      "what the others waited for is not known",
          .says = "what the others waited for"},
     [JP_REASON_APART] =
         {UNJUDGED("apart"), .command = SHOW,

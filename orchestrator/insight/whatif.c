@@ -721,10 +721,11 @@ static bool has_others(const struct jp_findings *findings)
     return n > 1;
 }
 
-/* Lowers the cost of ranks that come late to what the others lose by the
- * replay, if the whole run was replayed. Where operations run beside the
- * computation, the others wait for one delay in each operation until the next
- * one that the computation needs, so the sum of waits has it several times. */
+/* Makes the cost of ranks that come late what the others lose by the replay, if
+ * the whole run was replayed. Where operations run beside the computation, the
+ * others wait for one delay in each operation until the next one that the
+ * computation needs, so the sum of waits has it several times. A cost that is a
+ * least one is only one communicator's part of it. */
 static void correct_cost(struct jp_findings *findings, struct jp_finding *f,
                          const struct jp_processes *p, size_t late)
 {
@@ -734,8 +735,9 @@ static void correct_cost(struct jp_findings *findings, struct jp_finding *f,
                   ((double) p->at_once - (double) late);
 
     if (rank && f->gain_kind == JP_GAIN_REPLAYED && f->gain > SURE &&
-        most > 0 && f->cost_us > most && !has_others(findings))
-        finding_lower(findings, f, most);
+        most > 0 && !has_others(findings) &&
+        (f->cost_us > most || (f->at_least && !findings->part)))
+        finding_recost(findings, f, most);
 }
 
 /* Replays the first WHATIF_FINDINGS findings that have a cause. part: only the

@@ -108,7 +108,7 @@ struct ends {
     struct timespec changed; /* of the folder, when it was read last */
     size_t n_open;           /* files whose process is not known yet */
     struct watched *list;
-    size_t n;
+    size_t n, n_ended; /* n_ended: that have ended and are not told yet */
     struct ownfile file;
     uint64_t bytes, n_told, n_unknown;
 };
@@ -259,6 +259,7 @@ static int tell(struct ends *e, struct watched *w, int status,
     char *line = format_end(w, status, &n);
     int rc = 0;
 
+    e->n_ended -= w->state == ENDED;
     w->state = TOLD;
     close_watched(w);
     e->n_told++;
@@ -555,6 +556,7 @@ static int look_at_files(struct ends *e, struct jp_error *err)
             }
             /* it is another process: it is in another namespace, or its number
              * was used again */
+            e->n_ended -= w->state == ENDED;
             w->state = TOLD;
             close_watched(w);
             free(w->error_name);
@@ -688,6 +690,7 @@ static int take_ends(struct ends *e, struct jp_error *err)
         if (w->state != ALIVE)
             continue;
         w->state = ENDED;
+        e->n_ended++;
         w->mono_us = (int64_t) mono.tv_sec * 1000000 + mono.tv_nsec / 1000;
         w->real_us = (int64_t) real.tv_sec * 1000000 + real.tv_nsec / 1000;
         read_error(e, w);
@@ -733,6 +736,15 @@ static int readable(void *state, const struct module_time *now,
     return take_ends(state, err);
 }
 
+/* New files and ends wake the module; what it looks at again and again are new
+ * recordings without a header, and ends whose status is not known yet. */
+static bool rests(void *state)
+{
+    const struct ends *e = state;
+
+    return e->is_told && !e->n_open && !e->n_ended;
+}
+
 static uint64_t bytes(void *state)
 {
     const struct ends *e = state;
@@ -772,6 +784,7 @@ const struct node_module ends_module = {
     .fd = fd,
     .tick = tick,
     .readable = readable,
+    .rests = rests,
     .bytes = bytes,
     .record = record,
     .finish = finish,

@@ -31,6 +31,8 @@
 #define OPS_MAX 16
 /* A sample of the GPUs that is older is not used. */
 #define GPUS_OLD_US 120000000
+/* Time between two looks at a working process, for each process of the node. */
+#define LOOK_EACH_NS (160 * MS_NS)
 #define SHORT_FILE 32 /* a head, and the start of the first frame */
 
 /* A process: its recording, and its state from /proc. */
@@ -124,15 +126,23 @@ const struct livenode_left *livenode_left(const struct livenode *node)
     return node->log ? livelog_left(node->log) : &node->left;
 }
 
-/* Adds a file that is not followed yet. Files are told apart by their inode. */
+/* Whether a file is followed. Files are told apart by their inode. */
+static bool has_inode(const struct livenode *node, uint64_t inode)
+{
+    for (size_t i = 0; i < node->n; i++)
+        if (node->files[i]->inode == inode)
+            return true;
+    return false;
+}
+
+/* Adds a file that is not followed yet. */
 static void add_file(struct livenode *node, const char *name,
                      const struct stat *st, uint64_t now_ns)
 {
     struct follow *f;
 
-    for (size_t i = 0; i < node->n; i++)
-        if (node->files[i]->inode == st->st_ino)
-            return;
+    if (has_inode(node, st->st_ino))
+        return;
     if (node->n == FILES_MAX) {
         livetask_leave(&node->left, name);
         return;
@@ -157,7 +167,7 @@ static void scan(struct livenode *node, uint64_t now_ns)
 
     node->left = (struct livenode_left){0};
     while (dir && (entry = readdir(dir)))
-        if (is_recording(entry->d_name) &&
+        if (is_recording(entry->d_name) && !has_inode(node, entry->d_ino) &&
             fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
             S_ISREG(st.st_mode) && st.st_size >= SHORT_FILE)
             add_file(node, entry->d_name, &st, now_ns);
@@ -325,6 +335,7 @@ static void look_at_task(struct livenode *node, struct follow *f,
     livewatch_name(&f->watch, &(struct livewatch_process){f->file.pid,
                                                           f->file.pid_namespace,
                                                           f->file.start});
+    f->watch.pause_ns = node->n * LOOK_EACH_NS;
     livewatch_look(&f->watch, node->place.root, f->moved_ns, now_ns);
 }
 

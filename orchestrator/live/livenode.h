@@ -229,6 +229,9 @@ struct livewatch {
     struct livewatch_process is;
     bool known, gone;
     uint64_t read_ns; /* when /proc was read, monotonic; 0: due now */
+    /* between two reads while it works, where that is longer than the usual
+     * time: many processes are read less often */
+    uint64_t pause_ns;
     unsigned disk_looks;
     /* when it last read or wrote much; bytes at the last look */
     uint64_t io_ns, io_bytes;

@@ -203,7 +203,7 @@ void livewatch_look(struct livewatch *w, const char *root, uint64_t moved_ns,
     /* The files of the task show that it works, so reading /proc would only
      * cost time. */
     if (w->known && w->read_ns && now_ns - moved_ns < WORKS_NS &&
-        now_ns - w->read_ns < TASK_NS)
+        now_ns - w->read_ns < (w->pause_ns > TASK_NS ? w->pause_ns : TASK_NS))
         return;
     w->read_ns = now_ns;
     if (!w->task.pid && !find_task(w, root))

@@ -17,6 +17,10 @@
 #include "common/hash.h"
 #include "plugins/nccl_recorder/jpr.h"
 
+#ifndef JPR_WITHOUT_ZLIB
+#include <zlib.h>
+#endif
+
 /* --- operations into the payload of one block --- */
 
 /* Sizes of a block's parts. A block has at most about 3000 rows: larger ones
@@ -536,6 +540,12 @@ uint32_t jpr_get_le32(const uint8_t *at)
            (uint32_t) at[3] << 24;
 }
 
+#ifndef JPR_WITHOUT_ZLIB
+uint32_t jpr_crc32(uint32_t crc, const void *bytes, size_t n)
+{
+    return (uint32_t) crc32_z(crc, bytes, n);
+}
+#else
 /* Half a byte at a time: the table fits one cache line, and this is fast enough
  * for what one process records. */
 uint32_t jpr_crc32(uint32_t crc, const void *bytes, size_t n)
@@ -555,6 +565,7 @@ uint32_t jpr_crc32(uint32_t crc, const void *bytes, size_t n)
     }
     return ~crc;
 }
+#endif
 
 /* --- The members of a record in the order the file has them --- */
 
@@ -635,10 +646,6 @@ _Static_assert(sizeof(enum jpr_op_kind) == sizeof(uint32_t),
 /* --- zlib for blocks, where the build has it --- */
 
 #ifndef JPR_WITHOUT_ZLIB
-
-#include <stdlib.h>
-
-#include <zlib.h>
 
 /* zlib's state, kept from block to block. */
 struct jpr_zip {

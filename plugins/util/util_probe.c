@@ -470,24 +470,14 @@ static const char *step_file(const struct util_probe *p, int which,
     return path;
 }
 
-/* Finds the step's cgroup by that of one of its tasks. v2 is tried first; a
- * hybrid system may have both, but then v2 has no cpu.stat for us. */
-static void find_cgroup(struct util_probe *p)
+/* Takes the step's cgroup from the text of a process's file "cgroup", if it is
+ * in one. v2 is tried first; a hybrid system may have both, but then v2 has no
+ * cpu.stat for us. */
+static void take_cgroup(struct util_probe *p, const char *text)
 {
     static const char *const v1[] = {"cpuacct", "memory", "blkio", "cpu"};
     char path[PATH_MAX], step[2048];
-    const struct ownproc_name name = {.root = p->step.root,
-                                      .pid = (int64_t) p->now.first_pid,
-                                      .start = p->now.first_start,
-                                      .uid = p->step.uid};
-    const char *text = p->reader.text;
-    struct ownproc proc;
 
-    /* no task has been found yet, or it has just ended */
-    if (!name.pid || ownproc_open(&name, &proc, NULL) < 0)
-        return;
-    ownproc_read(proc.dir, "cgroup", p->reader.text, sizeof(p->reader.text));
-    ownproc_close(&proc);
     p->version = CGROUP_NONE;
     if (util_cgroup_step(text, "", step, sizeof(step))) {
         util_reader_path(&p->reader, p->cgroup[0], "/sys/fs/cgroup%s", step);
@@ -502,6 +492,30 @@ static void find_cgroup(struct util_probe *p)
                              v1[i], step);
             p->version = CGROUP_1;
         }
+    }
+}
+
+/* Finds the step's cgroup by that of one of its processes: the first one that
+ * is in one. A launcher may be outside of the cgroup that it makes. */
+static void find_cgroup(struct util_probe *p)
+{
+    struct util_some some;
+
+    util_tasks_some(p->tasks, &some);
+    for (uint32_t i = 0; i < some.n && p->version <= CGROUP_NONE; i++) {
+        const struct ownproc_name name = {.root = p->step.root,
+                                          .pid = some.pid[i],
+                                          .start = some.start[i],
+                                          .uid = p->step.uid};
+        struct ownproc proc;
+
+        /* it has just ended */
+        if (ownproc_open(&name, &proc, NULL) < 0)
+            continue;
+        ownproc_read(proc.dir, "cgroup", p->reader.text,
+                     sizeof(p->reader.text));
+        ownproc_close(&proc);
+        take_cgroup(p, p->reader.text);
     }
 }
 

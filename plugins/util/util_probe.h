@@ -39,14 +39,13 @@ struct util_tasks *util_tasks_create(const struct util_step *step,
 
 /* What a sample finds for all tasks together. */
 struct util_tasks_now {
-    size_t seen;        /* number of tasks seen so far */
-    uint64_t first_pid; /* one of their processes; 0: there is none */
-    uint64_t first_start;
+    size_t seen;         /* number of tasks seen so far */
     struct util_row sum; /* of all tasks */
 };
 
 /* One sample. With many processes, tasks take turns, and their figures hold
- * until the next turn. Returns -1 without memory; *now is unchanged then. */
+ * until the next turn; memory, processors and switches until the fourth one.
+ * Returns -1 without memory; *now is unchanged then. */
 int util_tasks_take(struct util_tasks *tasks, uint64_t mono_us,
                     struct util_tasks_now *now, struct jp_error *err);
 

@@ -17,7 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/launched.h"
@@ -42,11 +44,17 @@
  * tasks take turns, at most TURNS_MAX. */
 #define TURN_PROCESSES 64
 #define TURNS_MAX 16
+/* Where they take turns, /proc/PID/status, which costs the kernel as much as
+ * the other files together, is read in each STATUS_TURNS-th turn: what it
+ * tells (memory, processors, switches) changes slowly. */
+#define STATUS_TURNS 4
 /* Files of processes stay open for up to this fraction of the descriptors that
  * the agent may open. */
 #define KEPT_SHARE 2
 
 enum process_file { FILE_STAT, FILE_WAIT, FILE_STATUS, FILE_IO, PROCESS_FILES };
+/* Descriptors of a process whose files stay open, with its folder and pidfd. */
+#define PROCESS_DESCRIPTORS (PROCESS_FILES + 2)
 
 /* A process is known by its start time. Its files are opened below its folder,
  * so that none of them is another process's. */
@@ -57,6 +65,7 @@ struct process {
     bool is_kept;          /* folder and files stay open between samples */
     int dir;               /* /proc/PID; -1: not open */
     int fd[PROCESS_FILES]; /* -1: not open */
+    int pidfd;             /* is in tasks.ends; -1: none */
 };
 
 /* A process that is not one of the step's. */
@@ -89,10 +98,13 @@ struct task {
     struct util_row row; /* figures of its last turn */
     struct util_counter last[SUMS];
     uint64_t sum[SUMS];
-    uint64_t turn_us;  /* when that was; 0: it had none yet */
-    uint64_t since_us; /* its processes were not there at this time */
-    bool is_there;     /* it has a process now */
-    bool has_turn;     /* in this sample */
+    uint64_t turn_us;   /* when that was; 0: it had none yet */
+    uint64_t turns;     /* that it had */
+    uint64_t since_us;  /* its processes were not there at this time */
+    bool is_there;      /* it has a process now */
+    bool has_turn;      /* in this sample */
+    bool has_status;    /* its turn includes status */
+    uint64_t status_us; /* when it was read last; 0: not yet */
 };
 
 struct util_tasks {
@@ -108,6 +120,8 @@ struct util_tasks {
     struct process *processes;
     size_t n_processes, n_kept, kept_max; /* kept: with files that stay open */
     uint64_t turns;       /* samples until each task has had its turn */
+    int ends;             /* epoll of pidfds; -1: none */
+    bool some_ended;      /* of those with a pidfd, in this sample or before */
     struct other *others; /* sorted by number */
     size_t n_others;
     struct task *tasks;
@@ -186,6 +200,27 @@ static bool is_ours(struct util_tasks *p, const struct ownproc *proc,
            strncmp(name, "jobprof", 7) != 0;
 }
 
+/* Has the kernel tell when the process ends, so that no look at each of many
+ * processes is needed. Its folder is open. Without a pidfd it is looked at. */
+static void watch_end(struct util_tasks *p, struct process *process)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    if (p->ends < 0)
+        p->ends = epoll_create1(EPOLL_CLOEXEC);
+    if (p->ends < 0 || *p->reader->root)
+        return;
+    process->pidfd = (int) syscall(SYS_pidfd_open, (pid_t) process->pid, 0);
+    if (process->pidfd < 0)
+        return;
+    /* the folder shows that the number is still this process's */
+    if (faccessat(process->dir, "stat", F_OK, 0) == 0 &&
+        epoll_ctl(p->ends, EPOLL_CTL_ADD, process->pidfd, &event) == 0)
+        return;
+    close(process->pidfd);
+    process->pidfd = -1;
+}
+
 /* Adds a process, and keeps its folder open; its files are opened when they are
  * first read. */
 static int add_process(struct util_tasks *p, struct ownproc *proc,
@@ -200,16 +235,25 @@ static int add_process(struct util_tasks *p, struct ownproc *proc,
                              .rank = rank,
                              .number = number,
                              .dir = proc->dir,
+                             .pidfd = -1,
                              .is_kept = p->n_kept < p->kept_max};
     proc->dir = -1;
     for (size_t i = 0; i < PROCESS_FILES; i++)
         more->fd[i] = -1;
     p->n_kept += more->is_kept;
+    if (more->is_kept)
+        watch_end(p, more);
     return 0;
 }
 
-static void close_files(struct process *process)
+static void close_files(const struct util_tasks *p, struct process *process)
 {
+    if (process->pidfd >= 0) {
+        /* a child that was forked may still have it open */
+        epoll_ctl(p->ends, EPOLL_CTL_DEL, process->pidfd, NULL);
+        close(process->pidfd);
+    }
+    process->pidfd = -1;
     for (size_t i = 0; i < PROCESS_FILES; i++) {
         if (process->fd[i] >= 0)
             close(process->fd[i]);
@@ -455,16 +499,34 @@ static bool is_turn(const struct util_tasks *p, const struct task *task)
                (task->rank + (uint64_t) (task->number + 1)) % p->turns;
 }
 
+/* Whether its turn includes status: always its first one, and with few
+ * processes each one. */
+static bool reads_status(const struct util_tasks *p, const struct task *task)
+{
+    uint64_t apart = task->rank + (uint64_t) (task->number + 1);
+
+    return p->turns == 1 || !task->turns ||
+           (task->turns + apart) % STATUS_TURNS == 0;
+}
+
 /* Meets the first process of a task in this sample. In its turn its sums start.
  */
 static void begin_task(const struct util_tasks *p, struct task *task)
 {
+    static const enum util_task_column held[] = {TASK_MEMORY, TASK_MEMORY_PEAK,
+                                                 TASK_SWITCHES, TASK_CPUS};
+    struct util_row before = task->row;
+
     task->is_there = true;
     task->has_turn = is_turn(p, task);
     if (!task->has_turn)
         return;
+    task->has_status = reads_status(p, task);
     memset(task->sum, 0, sizeof(task->sum));
     util_row_init(&task->row, 0, 0, "");
+    for (size_t i = 0; i < sizeof(held) / sizeof(*held) && !task->has_status;
+         i++)
+        task->row.v[held[i]] = before.v[held[i]];
 }
 
 /* Reads the process's stat. false: it is gone, or its number belongs to another
@@ -486,10 +548,11 @@ static bool add_to_task(struct util_tasks *p, struct process *process)
         process->dir = ownproc_hold(p->reader->root, (int64_t) process->pid);
     if (process->dir < 0 || !task)
         return false;
-    /* The folder that stays open is this process's: no look into it is needed
+    /* The folder that stays open is this process's: its files need not be read
      * to see whether it lives. */
     if (process->is_kept && task->turn_us && !is_turn(p, task)) {
-        if (faccessat(process->dir, "stat", F_OK, 0) < 0)
+        if ((process->pidfd < 0 || p->some_ended) &&
+            faccessat(process->dir, "stat", F_OK, 0) < 0)
             return false;
         task->is_there = true;
         return true;
@@ -506,11 +569,12 @@ static bool add_to_task(struct util_tasks *p, struct process *process)
         add_sum(task, MINOR, now.minor_faults);
         add_sum(task, MAJOR, now.major_faults);
         add_wait(task, process_text(p, process, FILE_WAIT));
-        add_status(p, task, process_text(p, process, FILE_STATUS));
+        if (task->has_status)
+            add_status(p, task, process_text(p, process, FILE_STATUS));
         add_io(task, process_text(p, process, FILE_IO));
     }
     if (!process->is_kept)
-        close_files(process);
+        close_files(p, process);
     return true;
 }
 
@@ -530,13 +594,22 @@ static void finish_task(const struct util_tasks *p, struct task *task)
                       : i == WAIT_NS           ? 1e-9
                                                : 1;
 
-        task->row.v[columns[i]] =
-            util_rate(&task->last[i], task->sum[i], unit, dt);
+        if (i != SWITCHES)
+            task->row.v[columns[i]] =
+                util_rate(&task->last[i], task->sum[i], unit, dt);
+    }
+    if (task->has_status) {
+        since_us = task->status_us ? task->status_us : task->since_us;
+        task->row.v[TASK_SWITCHES] =
+            util_rate(&task->last[SWITCHES], task->sum[SWITCHES], 1,
+                      (double) (p->mono_us - since_us) * 1e-6);
+        task->status_us = p->mono_us;
     }
     /* several processes can wait at the same time */
     if (task->row.v[TASK_CPU_WAIT] > 1)
         task->row.v[TASK_CPU_WAIT] = 1;
     task->turn_us = p->mono_us;
+    task->turns++;
 }
 
 /* All tasks together. Peaks do not add up, because they were not at the same
@@ -561,8 +634,10 @@ int util_tasks_take(struct util_tasks *p, uint64_t mono_us,
                     struct util_tasks_now *now, struct jp_error *err)
 {
     size_t kept = 0, before = p->n_processes;
+    struct epoll_event event;
 
     p->mono_us = mono_us;
+    p->some_ended = p->ends >= 0 && epoll_wait(p->ends, &event, 1, 0) > 0;
     /* a step that has just begun is looked for in each sample */
     if (p->samples >= p->scan_at || before == 0)
         if (scan_processes(p, err) < 0)
@@ -583,7 +658,7 @@ int util_tasks_take(struct util_tasks *p, uint64_t mono_us,
             p->processes[kept++] = p->processes[i];
         } else {
             p->n_kept -= p->processes[i].is_kept;
-            close_files(&p->processes[i]);
+            close_files(p, &p->processes[i]);
         }
     p->n_processes = kept;
     for (size_t i = 0; i < p->n_tasks; i++)
@@ -591,8 +666,6 @@ int util_tasks_take(struct util_tasks *p, uint64_t mono_us,
             finish_task(p, &p->tasks[i]);
     p->samples++;
     now->seen = p->n_tasks;
-    now->first_pid = p->n_processes ? p->processes[0].pid : 0;
-    now->first_start = p->n_processes ? p->processes[0].start : 0;
     sum_tasks(p, &now->sum);
     return 0;
 }
@@ -612,9 +685,10 @@ struct util_tasks *util_tasks_create(const struct util_step *step,
     p->reader = reader;
     snprintf(p->job, sizeof(p->job), "%llu", (unsigned long long) step->job);
     p->ticks_s = (double) sysconf(_SC_CLK_TCK);
-    p->kept_max = files > 0 ? (size_t) files / KEPT_SHARE / (PROCESS_FILES + 1)
+    p->kept_max = files > 0 ? (size_t) files / KEPT_SHARE / PROCESS_DESCRIPTORS
                             : 0;
     p->turns = 1;
+    p->ends = -1;
     return p;
 }
 
@@ -623,7 +697,9 @@ void util_tasks_destroy(struct util_tasks *p)
     if (!p)
         return;
     for (size_t i = 0; i < p->n_processes; i++)
-        close_files(&p->processes[i]);
+        close_files(p, &p->processes[i]);
+    if (p->ends >= 0)
+        close(p->ends);
     free(p->processes);
     free(p->others);
     free(p->tasks);

