@@ -91,6 +91,17 @@ static inline int table_html(const struct jp_table *table,
     return table_write_html(table, &source, out);
 }
 
+/* Several tables; the list ends with NULL. tables_json writes each of them, and
+ * then "left_out": the rows that JSON has no room for, and left_out more. The
+ * other two write those that have rows, the page with their titles; they return
+ * 0, or -1 when out of memory. */
+void tables_json(struct jp_json_stream *s, const struct jp_table *const list[],
+                 const struct jp_report *report, size_t left_out);
+int tables_html(const struct jp_table *const list[],
+                const struct jp_report *report, FILE *out);
+int tables_text(const struct jp_table *const list[],
+                const struct jp_report *report, FILE *out);
+
 static inline int table_text(const struct jp_table *table,
                              const struct jp_report *report, FILE *out)
 {

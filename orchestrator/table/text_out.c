@@ -102,3 +102,9 @@ void text_out_wrap_fit(FILE *out, unsigned columns, unsigned at,
     }
     fprintf(out, "%s\n", rest);
 }
+
+void text_out_fact(FILE *out, const char *name, const char *text)
+{
+    fprintf(out, "  %-26s ", name);
+    text_out_wrap(out, 29, 29, text);
+}

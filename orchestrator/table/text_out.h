@@ -26,4 +26,7 @@ void text_out_wrap_fit(FILE *out, unsigned columns, unsigned at,
 #define text_out_wrap(out, at, indent, text)                                   \
     text_out_wrap_fit((out), JP_TEXT_COLUMNS, (at), (indent), (text))
 
+/* Writes a fact of summary.txt: its name, and the text beside it, wrapped. */
+void text_out_fact(FILE *out, const char *name, const char *text);
+
 #endif
