@@ -26,6 +26,11 @@ const struct table_kind table_kinds[JP_COL_KINDS] = {
     [JP_COL_MORE] = {"more", 20, false, true},
     [JP_COL_PROSE] = {"prose", 20, false, true},
     [JP_COL_HIST] = {"hist", 20, false, true},
+    [JP_COL_SECONDS] = {"seconds", 9, true, false},
+    [JP_COL_DATE] = {"date", 10, true, false},
+    [JP_COL_CHANCE] = {"chance", 9, true, false},
+    [JP_COL_REAL] = {"real", 9, true, false},
+    [JP_COL_FIXED] = {"fixed", 9, true, false},
 };
 
 const char *table_kind_name(enum jp_column_kind kind)
@@ -163,6 +168,20 @@ static const char *none_of(const struct jp_column *c)
     return c->none ? c->none : "-";
 }
 
+char *table_chance(double chance, char *buf)
+{
+    if (!isfinite(chance))
+        snprintf(buf, JP_FIGURE_LEN, "-");
+    else if (chance >= 0.1)
+        snprintf(buf, JP_FIGURE_LEN, chance > 0.995 ? "1" : "%.2f", chance);
+    else if (chance >= 1e-4)
+        snprintf(buf, JP_FIGURE_LEN, "%.1g", chance);
+    else
+        snprintf(buf, JP_FIGURE_LEN, chance < 1e-99 ? "< 1e-99" : "%.0e",
+                 chance);
+    return buf;
+}
+
 /* Rounds to four digits, or to all digits before the point. */
 static double rounded(double value)
 {
@@ -178,8 +197,10 @@ static double rounded(double value)
 const char *table_figure(const struct jp_column *c, const struct jp_value *v,
                          bool commas, char *buf)
 {
-    if (v->type == JP_VALUE_UNKNOWN)
+    if (v->type == JP_VALUE_UNKNOWN || v->type == JP_VALUE_ABSENT)
         return none_of(c);
+    if (c->zero && table_as_real(v) == 0)
+        return c->zero;
     switch (c->kind) {
     case JP_COL_BYTES:
         return figure_bytes(v->count, buf);
@@ -193,6 +214,22 @@ const char *table_figure(const struct jp_column *c, const struct jp_value *v,
         return figure_share(v->real, buf);
     case JP_COL_CLOCK:
         return figure_utc(v->count, buf);
+    case JP_COL_DATE:
+        figure_utc(v->count, buf)[strlen("2026-11-21")] = '\0';
+        return buf;
+    case JP_COL_SECONDS:
+        return figure_us(v->real * 1e6, buf);
+    case JP_COL_CHANCE:
+        return table_chance(v->real, buf);
+    case JP_COL_REAL:
+        return figure_real(v->real, buf);
+    case JP_COL_FIXED:
+        if (!isfinite(v->real))
+            return none_of(c);
+        snprintf(buf, JP_FIGURE_LEN, "%.*f%s", c->decimals,
+                 c->unit && *c->unit == '%' ? 100 * v->real : v->real,
+                 c->unit ? c->unit : "");
+        return buf;
     case JP_COL_PID:
         snprintf(buf, JP_FIGURE_LEN, "%" PRId64, v->number);
         return buf;
@@ -209,7 +246,7 @@ const char *table_figure(const struct jp_column *c, const struct jp_value *v,
 const char *table_text_of(const struct jp_column *c, const struct jp_value *v)
 {
     if (v->type == JP_VALUE_BOOL)
-        return table_yes_or_no(v);
+        return c->zero && !v->count ? c->zero : table_yes_or_no(v);
     return v->type == JP_VALUE_TEXT && *v->text ? v->text : none_of(c);
 }
 

@@ -4,8 +4,8 @@
  * docs/report-format.md and docs/summary.schema.json are made from it. The
  * column's kind decides here how a figure looks, how wide it is and what stands
  * for "unknown": an empty field in CSV, null in JSON, "-" in the page and in
- * text. There is one file a writer: table_csv.c, table_json.c, table_html.c and
- * table_text.c. The rows are those of a report (orchestrator/report/table.h),
+ * text. There is one file a writer: table_csv.c, table_json.c, table_html.c,
+ * table_text.c and table_show.c. The rows are those of a report (orchestrator/report/table.h),
  * or an array of the caller's.
  */
 #ifndef JP_TABLE_TABLE_H
@@ -65,6 +65,7 @@ struct jp_row {
 struct jp_value {
     enum jp_value_type {
         JP_VALUE_UNKNOWN,
+        JP_VALUE_ABSENT, /* unknown, and JSON has no such member */
         JP_VALUE_COUNT,
         JP_VALUE_INT,
         JP_VALUE_REAL,
@@ -89,25 +90,31 @@ struct jp_value {
 };
 
 enum jp_column_kind {
-    JP_COL_ID,     /* text: code, never cut */
-    JP_COL_CODE,   /* text: a path */
-    JP_COL_TEXT,   /* text: foreign, may be empty */
-    JP_COL_WORD,   /* text: one of a few words */
-    JP_COL_BOOL,   /* bool: "yes" and "no", except in JSON */
-    JP_COL_LIST,   /* list of texts */
-    JP_COL_COUNT,  /* count */
-    JP_COL_RANK,   /* count: a number used as a name */
-    JP_COL_PID,    /* int */
-    JP_COL_BYTES,  /* count */
-    JP_COL_US,     /* count or real */
-    JP_COL_CLOCK,  /* count: microseconds since 1970 */
-    JP_COL_GBS,    /* real: GB/s of 1e9 bytes a second */
-    JP_COL_SHARE,  /* real: 0 to 1 */
-    JP_COL_NUMBER, /* real: another column has its unit */
-    JP_COL_FIGURE, /* text with several figures, sorted by real */
-    JP_COL_MORE,   /* text, with more after a click */
-    JP_COL_PROSE,  /* text of one or more sentences */
-    JP_COL_HIST,   /* [bucket, count] pairs of a distribution; JSON only */
+    JP_COL_ID,      /* text: code, never cut */
+    JP_COL_CODE,    /* text: a path */
+    JP_COL_TEXT,    /* text: foreign, may be empty */
+    JP_COL_WORD,    /* text: one of a few words */
+    JP_COL_BOOL,    /* bool: "yes" and "no", except in JSON */
+    JP_COL_LIST,    /* list of texts */
+    JP_COL_COUNT,   /* count */
+    JP_COL_RANK,    /* count: a number used as a name */
+    JP_COL_PID,     /* int */
+    JP_COL_BYTES,   /* count */
+    JP_COL_US,      /* count or real */
+    JP_COL_CLOCK,   /* count: microseconds since 1970 */
+    JP_COL_GBS,     /* real: GB/s of 1e9 bytes a second */
+    JP_COL_SHARE,   /* real: 0 to 1 */
+    JP_COL_NUMBER,  /* real: another column has its unit */
+    JP_COL_FIGURE,  /* text with several figures, sorted by real */
+    JP_COL_MORE,    /* text, with more after a click */
+    JP_COL_PROSE,   /* text of one or more sentences */
+    JP_COL_HIST,    /* [bucket, count] pairs of a distribution; JSON only */
+    JP_COL_SECONDS, /* real */
+    JP_COL_DATE,    /* count: microseconds since 1970; readers see the day */
+    JP_COL_CHANCE,  /* real: a probability, by its order of magnitude */
+    JP_COL_REAL,    /* real: three digits, such as a mean of counts */
+    JP_COL_FIXED,   /* real: with the column's decimals and unit, so that a
+                     * figure on a screen keeps its form */
     JP_COL_KINDS
 };
 
@@ -119,6 +126,9 @@ enum jp_column_flag {
     JP_LOWEST = 0x10, /* the page sorts an unknown value below all others */
     JP_ROUND = 0x20,  /* JSON has it rounded to an integer */
     JP_REAL = 0x40,   /* get returns a real, whatever the kind */
+    JP_FIXED = 0x80,  /* JSON has it with json_decimals */
+    JP_OMIT = 0x100,  /* JSON has no member if it is unknown */
+    JP_OPTIONAL = 0x200, /* table_show leaves it out if no row knows it */
 };
 
 enum jp_field {
@@ -129,7 +139,8 @@ enum jp_field {
     JP_FIELD_I64,
     JP_FIELD_F64,
     JP_FIELD_TEXT,
-    JP_FIELD_MICRO /* uint64_t, written / 1e6; CSV only */
+    JP_FIELD_CHARS, /* char[] */
+    JP_FIELD_MICRO  /* uint64_t, written / 1e6; CSV only */
 };
 
 #define JP_LAST 255 /* as a place: after all others */
@@ -158,6 +169,14 @@ struct jp_column {
     void (*get)(const struct jp_row *row, struct jp_value *v);
     void (*csv)(struct jp_csv *csv,
                 const struct jp_row *row); /* writes the value; CSV only */
+    const char *zero; /* what readers see in place of 0 or "no"; NULL: that */
+    const char *unit; /* of a JP_COL_FIXED; "%": a share in percent */
+    unsigned char json_decimals; /* of a JP_FIXED */
+    /* for table_show: position in the columns for programs, from 1, and the
+     * decimals of a real there and of a JP_COL_FIXED; longest text, in bytes
+     * (0: no limit); left out as the first, second, ... on a narrow terminal
+     * (0: never) */
+    unsigned char raw, decimals, cut, drops;
 };
 
 /* The type of a member, by its address: an array of char has no type here, so a
@@ -173,9 +192,13 @@ struct jp_column {
 /* The member of a row's struct that the column shows unchanged. */
 #define JP_FIELD(row, member)                                                  \
     .field = JP_FIELD_TYPE(row, member), .offset = offsetof(row, member)
-/* A member that is 0 if the column's value is unknown. */
+#define JP_CHARS(row, member)                                                  \
+    .field = JP_FIELD_CHARS, .offset = offsetof(row, member)
+/* A member that is 0, or an empty text, if the column's value is unknown. */
 #define JP_IF(row, member)                                                     \
     .if_field = JP_FIELD_TYPE(row, member), .if_offset = offsetof(row, member)
+#define JP_IF_CHARS(row, member)                                               \
+    .if_field = JP_FIELD_CHARS, .if_offset = offsetof(row, member)
 
 struct jp_table {
     const char *name; /* csv/NAME.csv, if a column is in CSV */
@@ -202,6 +225,7 @@ struct jp_table {
                               there are none */
     size_t max_json, max_html, max_text;
     bool unsorted; /* a click on a heading of the page does not sort */
+    bool fitted;   /* for table_show: columns are as wide as their texts */
     /* Writes further keys into a row's JSON object, after its columns. NULL:
      * none. */
     void (*json_more)(struct jp_json_stream *s, const struct jp_row *row);
@@ -244,6 +268,13 @@ table_is_zero(enum jp_field field, const void *at)
         return !*(const uint32_t *) at;
     case JP_FIELD_U64:
         return !*(const uint64_t *) at;
+    case JP_FIELD_CHARS:
+        return !*(const char *) at;
+    case JP_FIELD_TEXT: {
+        const char *text = *(const char *const *) at;
+
+        return !text || !*text;
+    }
     default:
         return false;
     }
@@ -300,6 +331,48 @@ int table_write_html(const struct jp_table *table,
  * rows. */
 int table_write_text(const struct jp_table *table,
                      const struct table_source *source, FILE *out);
+
+/* --- on a terminal, or as columns for programs (table_show.c) --- */
+
+enum table_look {
+    TABLE_FOR_PEOPLE,   /* "2 MiB", "28.1 us" */
+    TABLE_FOR_PROGRAMS, /* "2097152", "28.1" */
+    TABLE_ON_SCREEN, /* as for people; a long text is cut to its column, so that
+                      * lines stay in their places */
+};
+
+/* The columns that are shown, and their widths. */
+struct table_view {
+    const struct jp_table *table;
+    const struct table_source *source;
+    enum table_look look;
+    const struct jp_column *columns[64];
+    int widths[64]; /* negative: left-aligned */
+    size_t n;
+    int last_cut; /* longest text of a left-aligned last column; 0: no limit */
+    bool whole;   /* all columns of the look are shown */
+};
+
+/* Chooses the columns. On a narrower terminal they become as narrow as their
+ * texts, then some are left out, and finally the text of the last one is cut.
+ * On a screen some are left out at once. columns: of the terminal; 0: no limit.
+ * Borrows table and source. */
+void table_view_init(struct table_view *view, const struct jp_table *table,
+                     const struct table_source *source, enum table_look look,
+                     unsigned columns);
+/* Writes a row without the end of the line. Index SIZE_MAX: the headings. */
+void table_view_row(const struct table_view *view, size_t index, FILE *out);
+
+/* Writes headings and rows; for people, as many columns as the terminal has
+ * room for. Returns true if these are all. */
+bool table_show(const struct jp_table *table, const struct table_source *source,
+                enum table_look look, FILE *out);
+
+/* Returns the number of columns of out's terminal; 0 if it is none. */
+unsigned table_terminal_columns(FILE *out);
+
+/* Formats a JP_COL_CHANCE into buf of JP_FIGURE_LEN bytes. Returns buf. */
+char *table_chance(double chance, char *buf);
 
 /* Returns the kind's word in docs/report-format.md. */
 const char *table_kind_name(enum jp_column_kind kind);

@@ -14,6 +14,9 @@ static unsigned char place_json(const struct jp_column *c)
 static void put_json(struct jp_json_stream *s, const char *key,
                      const struct jp_column *c, const struct jp_value *v)
 {
+    if (v->type == JP_VALUE_ABSENT ||
+        (v->type == JP_VALUE_UNKNOWN && c->flags & JP_OMIT))
+        return;
     switch (v->type) {
     case JP_VALUE_COUNT:
         json_stream_count(s, key, v->count);
@@ -22,6 +25,10 @@ static void put_json(struct jp_json_stream *s, const char *key,
         json_stream_int(s, key, v->number);
         break;
     case JP_VALUE_REAL:
+        if (c->flags & JP_FIXED) {
+            json_stream_fixed(s, key, v->real, c->json_decimals);
+            break;
+        }
         json_stream_real(s, key,
                          c->flags & JP_ROUND ? round(v->real) : v->real);
         break;

@@ -51,6 +51,9 @@ static inline void table_get_value(const struct jp_column *c,
     case JP_FIELD_TEXT:
         value_text(v, *(const char *const *) (const void *) at);
         break;
+    case JP_FIELD_CHARS:
+        value_text(v, at);
+        break;
     default:
         c->get(row, v);
     }
