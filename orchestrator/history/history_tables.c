@@ -266,7 +266,7 @@ static const struct jp_column pair_columns[] = {
     {                                                                          \
         .name = (word), .title = (heading), JP_COLUMNS(list),                  \
         .row_size = sizeof(struct history_row), .max_json = SIZE_MAX,          \
-        .fitted = true                                                         \
+        .fitted = true, .indent = 2                                            \
     }
 const struct jp_table history_tables[HISTORY_TOPS] = {
     [HISTORY_TOP_NODES] =

@@ -115,6 +115,15 @@ void html_out_code(FILE *out, const char *text)
     fputs("</code></td>", out);
 }
 
+void html_out_link(FILE *out, const char *text, const char *path)
+{
+    fputs("<td><a href=\"", out);
+    html_out_text(out, path);
+    fputs("\">", out);
+    html_out_short(out, text, CELL_MAX);
+    fputs("</a></td>", out);
+}
+
 /* Opens a cell of figures. data-v is the value that page.js sorts by. */
 static void begin_figure(FILE *out, double value)
 {

@@ -30,6 +30,7 @@ const struct table_kind table_kinds[JP_COL_KINDS] = {
     [JP_COL_DATE] = {"date", 10, true, false},
     [JP_COL_CHANCE] = {"chance", 9, true, false},
     [JP_COL_REAL] = {"real", 9, true, false},
+    [JP_COL_LINK] = {"link", 20, false, true},
     [JP_COL_FIXED] = {"fixed", 9, true, false},
 };
 

@@ -5,8 +5,8 @@
  * column's kind decides here how a figure looks, how wide it is and what stands
  * for "unknown": an empty field in CSV, null in JSON, "-" in the page and in
  * text. There is one file a writer: table_csv.c, table_json.c, table_html.c,
- * table_text.c and table_show.c. The rows are those of a report (orchestrator/report/table.h),
- * or an array of the caller's.
+ * table_text.c and table_show.c. The rows are those of a report
+ * (orchestrator/report/table.h), or an array of the caller's.
  */
 #ifndef JP_TABLE_TABLE_H
 #define JP_TABLE_TABLE_H
@@ -82,7 +82,8 @@ struct jp_value {
     size_t n;
     char *const *list;
     const char *text;
-    const char *more; /* JP_COL_MORE: text shown after a click */
+    const char *more; /* JP_COL_MORE: text shown after a click; JP_COL_LINK:
+                         where it leads, a relative path */
     const void *hist; /* of a JP_VALUE_HIST, which put_hist writes */
     void (*put_hist)(struct jp_json_stream *s, const char *key,
                      const void *hist);
@@ -113,6 +114,7 @@ enum jp_column_kind {
     JP_COL_DATE,    /* count: microseconds since 1970; readers see the day */
     JP_COL_CHANCE,  /* real: a probability, by its order of magnitude */
     JP_COL_REAL,    /* real: three digits, such as a mean of counts */
+    JP_COL_LINK,    /* text, on the page a link to more */
     JP_COL_FIXED,   /* real: with the column's decimals and unit, so that a
                      * figure on a screen keeps its form */
     JP_COL_KINDS
@@ -225,7 +227,10 @@ struct jp_table {
                               there are none */
     size_t max_json, max_html, max_text;
     bool unsorted; /* a click on a heading of the page does not sort */
-    bool fitted;   /* for table_show: columns are as wide as their texts */
+    /* for table_show: columns are as wide as their texts; blanks before the
+     * first one */
+    bool fitted;
+    unsigned char indent;
     /* Writes further keys into a row's JSON object, after its columns. NULL:
      * none. */
     void (*json_more)(struct jp_json_stream *s, const struct jp_row *row);

@@ -32,6 +32,8 @@ static void put_html(FILE *out, const struct jp_column *c,
         html_out_cell(out, v->text);
     else if (c->kind == JP_COL_MORE)
         html_out_more(out, v->text, v->more);
+    else if (c->kind == JP_COL_LINK && v->type == JP_VALUE_TEXT)
+        html_out_link(out, v->text, v->more);
     else if (c->kind == JP_COL_FIGURE)
         html_out_figure(out, table_text_of(c, v),
                         v->type == JP_VALUE_UNKNOWN ? real : v->real);

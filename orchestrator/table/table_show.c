@@ -192,8 +192,9 @@ out:
 
 void table_view_row(const struct table_view *view, size_t index, FILE *out)
 {
-    const char *blank = view->table->fitted ? "  " : "";
+    const char *blank = "";
 
+    fprintf(out, "%*s", view->table->indent, "");
     for (size_t i = 0; i < view->n; i++) {
         const struct jp_column *c = view->columns[i];
         int width = view->widths[i], cut = TEXT;
