@@ -211,12 +211,10 @@ static void put_json(struct jp_json_stream *s, const char *key,
 static void put_lines(const struct jp_report *report, FILE *out)
 {
     if (count_iterations(report)) {
-        fprintf(out, "  %-26s ", "Pace");
-        text_out_wrap(out, 29, 29, iteration_of(report)->text);
+        text_out_fact(out, "Pace", iteration_of(report)->text);
     }
     if (count_bottlenecks(report)) {
-        fprintf(out, "  %-26s ", "Bound by");
-        text_out_wrap(out, 29, 29, bottlenecks_of(report)->text);
+        text_out_fact(out, "Bound by", bottlenecks_of(report)->text);
     }
 }
 

@@ -257,8 +257,7 @@ static void put_lines(const struct jp_report *report, FILE *out)
 {
     char text[CLOCKS_TEXT];
 
-    fprintf(out, "  %-26s ", "Clocks");
-    text_out_wrap(out, 29, 29, clocks_text(report->result->clocks, text));
+    text_out_fact(out, "Clocks", clocks_text(report->result->clocks, text));
 }
 
 static int put_text(const struct jp_report *report, FILE *out)

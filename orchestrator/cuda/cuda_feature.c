@@ -57,7 +57,6 @@ static void put_json(struct jp_json_stream *s, const char *key,
 {
     const struct jp_cuda *cuda = cuda_of(report);
     char text[JP_CUDA_TEXT];
-    size_t left_out = 0;
 
     json_stream_object(s, key);
     /* {} without counters */
@@ -68,9 +67,7 @@ static void put_json(struct jp_json_stream *s, const char *key,
         json_stream_count(s, "unread_files", cuda->skipped);
         /* started CUDA, but its calls could not be counted */
         json_stream_count(s, "uncounted", cuda->n_uncounted);
-        for (size_t i = 0; tables_cuda[i]; i++)
-            left_out += table_json(s, tables_cuda[i], report, NULL);
-        json_stream_count(s, "left_out", left_out);
+        tables_json(s, tables_cuda, report, 0);
     }
     json_stream_end_object(s);
 }
@@ -79,8 +76,7 @@ static void put_lines(const struct jp_report *report, FILE *out)
 {
     char text[JP_CUDA_TEXT];
 
-    fprintf(out, "  %-26s ", "CUDA calls");
-    text_out_wrap(out, 29, 29, cuda_text(cuda_of(report), text));
+    text_out_fact(out, "CUDA calls", cuda_text(cuda_of(report), text));
 }
 
 static int put_text(const struct jp_report *report, FILE *out)

@@ -81,7 +81,6 @@ static void put_json(struct jp_json_stream *s, const char *key,
 {
     const struct hangstacks *hang = evidence_of(report);
     char text[HANGSTACKS_TEXT];
-    size_t left_out = 0;
 
     json_stream_object(s, key);
     /* {} without evidence */
@@ -92,9 +91,7 @@ static void put_json(struct jp_json_stream *s, const char *key,
         json_stream_count(s, "taken_us", hang->taken_us);
         json_stream_count(s, "nodes", hang->n_nodes);
         json_stream_count(s, "bad_files", hang->bad);
-        for (size_t i = 0; tables_evidence[i]; i++)
-            left_out += table_json(s, tables_evidence[i], report, NULL);
-        json_stream_count(s, "left_out", left_out + hang->left_out);
+        tables_json(s, tables_evidence, report, hang->left_out);
         json_stream_end_object(s);
     }
     json_stream_end_object(s);
@@ -104,27 +101,19 @@ static void put_lines(const struct jp_report *report, FILE *out)
 {
     char text[HANGSTACKS_TEXT];
 
-    fprintf(out, "  %-26s ", "Evidence of the hang");
-    text_out_wrap(out, 29, 29, hangstacks_text(evidence_of(report), text));
+    text_out_fact(out, "Evidence of the hang",
+                  hangstacks_text(evidence_of(report), text));
 }
 
 static int put_text(const struct jp_report *report, FILE *out)
 {
-    int rc = 0;
-
-    /* the writer of the page or text shows parts that failed */
-    for (size_t i = 0; tables_evidence[i] && rc == 0; i++)
-        if (tables_evidence[i] != &table_hang_parts &&
-            table_count(tables_evidence[i], report))
-            rc = table_text(tables_evidence[i], report, out);
-    return rc;
+    return tables_text(tables_evidence_text, report, out);
 }
 
 static int put_html(const struct jp_report *report, FILE *out)
 {
     const struct hangstacks *hang = evidence_of(report);
     char text[HANGSTACKS_TEXT];
-    int rc = 0;
 
     fputs("<p>", out);
     html_out_text(out, hangstacks_text(hang, text));
@@ -138,14 +127,7 @@ static int put_html(const struct jp_report *report, FILE *out)
         fputs("</p>\n", out);
     }
     /* here with the parts that failed */
-    for (size_t i = 0; tables_evidence[i] && rc == 0; i++)
-        if (table_count(tables_evidence[i], report)) {
-            fputs("<h3>", out);
-            html_out_text(out, tables_evidence[i]->title);
-            fputs("</h3>\n", out);
-            rc = table_html(tables_evidence[i], report, NULL, out);
-        }
-    return rc;
+    return tables_html(tables_evidence, report, out);
 }
 
 static const struct jp_html_section sections[] = {

@@ -20,7 +20,7 @@ evidence_of(const struct jp_report *report)
 /* --- evidence_tables.c ---------------------------------------------------- */
 
 extern const struct jp_table *const tables_evidence[]; /* ends with NULL */
-/* Parts that were tried: not in summary.txt, which shows those that failed. */
-extern const struct jp_table table_hang_parts;
+/* Without the parts that were tried: summary.txt shows those that failed. */
+extern const struct jp_table *const tables_evidence_text[];
 
 #endif

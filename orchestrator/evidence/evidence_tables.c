@@ -282,7 +282,7 @@ static const struct jp_column parts[] = {
      .get = get_part_why},
 };
 
-const struct jp_table table_hang_parts = {
+static const struct jp_table table_hang_parts = {
     .name = "hang_parts",
     .json = "hang.evidence.parts",
     .help = "one row per part of the evidence that was tried",
@@ -298,3 +298,5 @@ const struct jp_table table_hang_parts = {
 const struct jp_table *const tables_evidence[] = {
     &table_hang_processes, &table_hang_stacks, &table_hang_ras,
     &table_hang_parts, NULL};
+const struct jp_table *const tables_evidence_text[] = {
+    &table_hang_processes, &table_hang_stacks, &table_hang_ras, NULL};

@@ -170,7 +170,6 @@ static void put_json(struct jp_json_stream *s, const char *key,
 {
     const struct jp_flight *flight = flight_of(report);
     char text[FLIGHT_TEXT];
-    size_t left_out = 0;
 
     json_stream_object(s, key);
     /* {} without dumps */
@@ -187,9 +186,7 @@ static void put_json(struct jp_json_stream *s, const char *key,
         for (size_t i = 0; i < flight->n_culprits; i++)
             json_stream_int(s, NULL, flight->culprits[i].rank);
         json_stream_end_array(s);
-        for (size_t i = 0; tables_flight[i]; i++)
-            left_out += table_json(s, tables_flight[i], report, NULL);
-        json_stream_count(s, "left_out", left_out + flight->seen_left_out);
+        tables_json(s, tables_flight, report, flight->seen_left_out);
     }
     json_stream_end_object(s);
 }
@@ -199,19 +196,16 @@ static void put_lines(const struct jp_report *report, FILE *out)
     const struct jp_flight *flight = flight_of(report);
     char text[FLIGHT_TEXT];
 
-    fprintf(out, "  %-26s ", "Flight Recorder dumps");
-    text_out_wrap(out, 29, 29, flight_text(flight, text));
+    text_out_fact(out, "Flight Recorder dumps", flight_text(flight, text));
     if (!*flight_gaps(flight, text))
         return;
-    fprintf(out, "  %-26s ", "What they do not show");
-    text_out_wrap(out, 29, 29, text);
+    text_out_fact(out, "What they do not show", text);
 }
 
 static int put_html(const struct jp_report *report, FILE *out)
 {
     const struct jp_flight *flight = flight_of(report);
     char text[FLIGHT_TEXT];
-    int rc = 0;
 
     fputs("<p>", out);
     html_out_text(out, flight_text(flight, text));
@@ -221,14 +215,7 @@ static int put_html(const struct jp_report *report, FILE *out)
         html_out_text(out, text);
         fputs(".</p>\n", out);
     }
-    for (size_t i = 0; tables_flight[i] && rc == 0; i++)
-        if (table_count(tables_flight[i], report)) {
-            fputs("<h3>", out);
-            html_out_text(out, tables_flight[i]->title);
-            fputs("</h3>\n", out);
-            rc = table_html(tables_flight[i], report, NULL, out);
-        }
-    return rc;
+    return tables_html(tables_flight, report, out);
 }
 
 /* "4 dumps" */

@@ -325,16 +325,13 @@ static void put_json(struct jp_json_stream *s, const char *key,
                      const struct jp_report *report)
 {
     char text[2 * JP_OWNWORK_TEXT];
-    size_t left_out = 0;
 
     json_stream_object(s, key);
     /* {} without traces */
     if (is_present(report)) {
         json_stream_text(s, "text",
                          ownwork_summary(&report->insight->ownwork, text));
-        for (size_t i = 0; gpu_tables[i]; i++)
-            left_out += table_json(s, gpu_tables[i], report, NULL);
-        json_stream_count(s, "left_out", left_out);
+        tables_json(s, gpu_tables, report, 0);
     }
     json_stream_end_object(s);
 }
@@ -343,38 +340,26 @@ static void put_lines(const struct jp_report *report, FILE *out)
 {
     char text[2 * JP_OWNWORK_TEXT];
 
-    fprintf(out, "  %-26s ", "GPUs by traces");
-    text_out_wrap(out, 29, 29,
+    text_out_fact(out, "GPUs by traces",
                   ownwork_summary(&report->insight->ownwork, text));
 }
 
 static int put_text(const struct jp_report *report, FILE *out)
 {
-    int rc = 0;
+    static const struct jp_table *const list[] = {&table_gpu_time,
+                                                  &table_gpu_own, NULL};
 
-    if (table_count(&table_gpu_time, report))
-        rc = table_text(&table_gpu_time, report, out);
-    if (rc == 0 && table_count(&table_gpu_own, report))
-        rc = table_text(&table_gpu_own, report, out);
-    return rc;
+    return tables_text(list, report, out);
 }
 
 static int put_html(const struct jp_report *report, FILE *out)
 {
     char text[2 * JP_OWNWORK_TEXT];
-    int rc = 0;
 
     fputs("<p>", out);
     html_out_text(out, ownwork_summary(&report->insight->ownwork, text));
     fputs(".</p>\n", out);
-    for (size_t i = 0; gpu_tables[i] && rc == 0; i++)
-        if (table_count(gpu_tables[i], report)) {
-            fputs("<h3>", out);
-            html_out_text(out, gpu_tables[i]->title);
-            fputs("</h3>\n", out);
-            rc = table_html(gpu_tables[i], report, NULL, out);
-        }
-    return rc;
+    return tables_html(gpu_tables, report, out);
 }
 
 static const struct jp_html_section sections[] = {

@@ -92,7 +92,7 @@ static int take_top(void *arguments, const struct cmd_option *row, char *word,
 
     (void) row;
     for (a->top = 0; a->top < HISTORY_TOPS; a->top++)
-        if (!strcmp(history_tables[a->top].word, word))
+        if (!strcmp(history_tables[a->top].name, word))
             return 0;
     return error_set(err,
                      "must be nodes, ranks, jobs, users, accounts or pairs");

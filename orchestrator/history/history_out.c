@@ -2,8 +2,7 @@
  * and write the steps as Parquet.
  *
  * history_put chooses the form. The columns of the tables are described in
- * history_tables.c; here each shape of a column is formatted once for people
- * (cell) and once for JSON (put_value). */
+ * history_tables.c, and orchestrator/table/ writes them. */
 #include "orchestrator/history/history_sum.h"
 
 #include <inttypes.h>
@@ -17,122 +16,24 @@
 #include "common/quote.h"
 #include "orchestrator/parquet/parquet.h"
 
-/* Bytes of a cell; limit of columns; users who are named with what was left out
- * of them. */
-enum { CELL = 64, COLUMNS = 20, LEFT_USERS = 20 };
-
-/* Returns the address of a column's value in a row. */
-static const void *member(const struct history_column *c,
-                          const struct history_row *row)
-{
-    return (const char *) row + c->at;
-}
+/* Users who are named with what was left out of them. */
+enum { LEFT_USERS = 20 };
 
 /* --- text ----------------------------------------------------------------- */
 
-/* Formats a probability: its order of magnitude matters, not its digits. */
-static void format_chance(double v, char *buf)
-{
-    if (!isfinite(v))
-        snprintf(buf, CELL, "-");
-    else if (v >= 0.1)
-        snprintf(buf, CELL, v > 0.995 ? "1" : "%.2f", v);
-    else if (v >= 1e-4)
-        snprintf(buf, CELL, "%.1g", v);
-    else
-        snprintf(buf, CELL, v < 1e-99 ? "< 1e-99" : "%.0e", v);
-}
-
-/* Returns the text of a cell for people, in buf. */
-static const char *cell(const struct history_column *c,
-                        const struct history_row *row, char buf[CELL])
-{
-    const void *at = member(c, row);
-    char figure[JP_FIGURE_LEN];
-    uint64_t count = 0;
-    double real = NAN;
-
-    /* by shape the member is a text, a count or a real */
-    if (c->shape == HISTORY_AS_COUNT || c->shape == HISTORY_AS_FLAG ||
-        c->shape == HISTORY_AS_CLOCK)
-        count = *(const uint64_t *) at;
-    else if (c->shape != HISTORY_AS_TEXT)
-        real = *(const double *) at;
-    switch (c->shape) {
-    case HISTORY_AS_TEXT: {
-        const char *text = *(const char *const *) at;
-
-        /* names are foreign and may be long */
-        snprintf(buf, CELL, "%.40s", text && *text ? text : "");
-        return buf;
-    }
-    case HISTORY_AS_COUNT:
-        snprintf(buf, CELL, "%" PRIu64, count);
-        return buf;
-    case HISTORY_AS_FLAG:
-        snprintf(buf, CELL, "%s", count ? "yes" : "");
-        return buf;
-    case HISTORY_AS_CLOCK:
-        snprintf(buf, CELL, "%.10s", count ? figure_utc(count, figure) : "-");
-        return buf;
-    case HISTORY_AS_SECONDS:
-        snprintf(buf, CELL, "%s",
-                 real > 0 ? figure_us(real * 1e6, figure) : "-");
-        return buf;
-    case HISTORY_AS_SHARE:
-        snprintf(buf, CELL, "%s",
-                 isfinite(real) ? figure_share(real, figure) : "-");
-        return buf;
-    case HISTORY_AS_CHANCE:
-        format_chance(real, buf);
-        return buf;
-    default:
-        snprintf(buf, CELL, "%s",
-                 isfinite(real) ? figure_real(real, figure) : "-");
-        return buf;
-    }
-}
-
-/* Prints a table, whose columns are as wide as their texts. of: number of rows
- * without the limit. */
-static void put_table(const struct history_table *table,
+/* Prints a table. of: number of rows without the limit. */
+static void put_table(const struct jp_table *table,
                       const struct history_row *rows, size_t n, size_t of,
                       FILE *out)
 {
-    size_t width[COLUMNS] = {0};
-    char buf[CELL];
+    const struct table_source source = {.rows = rows, .n = n};
 
     quote_printf(out, "\n%s", table->title);
     /* --rows has cut the table */
     if (n < of)
         fprintf(out, " (%zu of %zu)", n, of);
     fputs("\n", out);
-    for (size_t c = 0; table->columns[c].key; c++) {
-        width[c] = strlen(table->columns[c].heading);
-        for (size_t i = 0; i < n; i++) {
-            size_t w = strlen(cell(&table->columns[c], &rows[i], buf));
-
-            width[c] = w > width[c] ? w : width[c];
-        }
-    }
-    /* row 0 is the heading */
-    for (size_t i = 0; i <= n; i++) {
-        for (size_t c = 0; table->columns[c].key; c++) {
-            const struct history_column *column = &table->columns[c];
-            bool left = column->shape == HISTORY_AS_TEXT ||
-                        column->shape == HISTORY_AS_FLAG;
-            const char *text = i ? cell(column, &rows[i - 1], buf)
-                                 : column->heading;
-            bool last = !column[1].key;
-
-            if (width[c])
-                quote_printf(
-                    out, "  %*s",
-                    /* no padding at the end of a line */
-                    left ? (last ? 0 : -(int) width[c]) : (int) width[c], text);
-        }
-        fputs("\n", out);
-    }
+    table_show(table, &source, TABLE_FOR_PEOPLE, out);
 }
 
 /* Prints sentences about what was not read; nothing if everything was read. */
@@ -320,53 +221,21 @@ static int put_text_tables(const struct history_sum *sum,
 
 /* --- JSON ----------------------------------------------------------------- */
 
-/* Writes a cell; unknown values are null. */
-static void put_value(struct jp_json_stream *s, const struct history_column *c,
-                      const struct history_row *row)
-{
-    const void *at = member(c, row);
-
-    switch (c->shape) {
-    case HISTORY_AS_TEXT: {
-        const char *text = *(const char *const *) at;
-
-        json_stream_text(s, c->key, text && *text ? text : NULL);
-        break;
-    }
-    case HISTORY_AS_FLAG:
-        json_stream_bool(s, c->key, *(const uint64_t *) at);
-        break;
-    case HISTORY_AS_COUNT:
-        json_stream_count(s, c->key, *(const uint64_t *) at);
-        break;
-    case HISTORY_AS_CLOCK:
-        json_stream_known(s, c->key, *(const uint64_t *) at != 0,
-                          *(const uint64_t *) at);
-        break;
-    default:
-        json_stream_real(s, c->key, *(const double *) at);
-    }
-}
-
 /* Writes a table as an array. */
 static void put_rows(struct jp_json_stream *s, const struct history_sum *sum,
                      const struct history_about *about, enum history_top top)
 {
     size_t n;
     const struct history_row *rows = history_sum_rows(sum, top, &n);
+    struct table_source source;
 
     /* --top: the other tables are omitted */
     if (about->top >= 0 && about->top != (int) top)
         return;
-    json_stream_array(s, history_tables[top].word);
-    for (size_t i = 0; i < n && i < about->rows; i++) {
-        json_stream_object(s, NULL);
-        for (const struct history_column *c = history_tables[top].columns;
-             c->key; c++)
-            put_value(s, c, &rows[i]);
-        json_stream_end_object(s);
-    }
-    json_stream_end_array(s);
+    source = (struct table_source){.rows = rows,
+                                   .n = n < about->rows ? n : about->rows};
+    table_write_json(s, history_tables[top].name, &history_tables[top],
+                     &source);
 }
 
 static const struct {
@@ -492,9 +361,9 @@ static bool is_node_name(const char *name)
  * 1e-06". */
 static void put_evidence(FILE *out, const struct history_row *row)
 {
-    char text[CELL];
+    char text[JP_FIGURE_LEN];
 
-    format_chance(row->chance, text);
+    table_chance(row->chance, text);
     quote_printf(out,
                  "others waited longest for it in %s of %s jobs (%s expected), "
                  "chance %s",

@@ -28,6 +28,7 @@
 
 #include "orchestrator/history/history.h"
 #include "orchestrator/metrics/metrics.h"
+#include "orchestrator/table/table.h"
 
 /* The selection of steps; NULL: all. */
 struct history_want {
@@ -69,28 +70,8 @@ struct history_row {
     double busbw_gbs, change, days;
 };
 
-/* A column of a table; text, JSON and the manual use it. */
-enum history_shape {
-    HISTORY_AS_TEXT,
-    HISTORY_AS_COUNT,
-    HISTORY_AS_REAL,
-    HISTORY_AS_SECONDS,
-    HISTORY_AS_SHARE, /* 0 to 1 */
-    HISTORY_AS_CHANCE,
-    HISTORY_AS_CLOCK,
-    HISTORY_AS_FLAG
-};
-struct history_column {
-    const char *key, *heading;
-    enum history_shape shape;
-    const char *help;
-    size_t at;
-};
-struct history_table {
-    const char *word, *title;
-    const struct history_column *columns; /* terminated by key NULL */
-};
-extern const struct history_table history_tables[HISTORY_TOPS];
+/* The tables, for text and JSON. Their rows are those of history_sum_rows. */
+extern const struct jp_table history_tables[HISTORY_TOPS];
 
 struct history_sum;
 

@@ -176,83 +176,110 @@ static int count_votes(struct history_sum *s)
 
 /* --- tables --------------------------------------------------------------- */
 
-/* The columns. The key is the name in JSON, the heading that of the text. */
-#define ROW(member) offsetof(struct history_row, member)
+/* A flag in a row is a count. */
+JP_GETTER(is_slow, history_row, value_bool(v, at->slow))
+
+/* What a column shows of its row: a name (empty: unknown), a number, a time of
+ * which 0 is none, a day (0: unknown) or a flag. */
+#define NAME(member)                                                           \
+    JP_FIELD(struct history_row, member), JP_IF(struct history_row, member),   \
+        .none = "", .cut = 40
+#define NUMBER(member) JP_FIELD(struct history_row, member)
+#define SPENT(member) JP_FIELD(struct history_row, member), .zero = "-"
+#define DAY(member)                                                            \
+    JP_FIELD(struct history_row, member), JP_IF(struct history_row, member)
+#define SLOW .get = get_is_slow, .zero = ""
+
+/* The columns. The key is the name in JSON, the title the heading of the text;
+ * the two numbers are their places there. */
 /* clang-format off */
-static const struct history_column node_columns[] = {
-    {"node", "node", HISTORY_AS_TEXT, "Slurm's name", ROW(name)},
-    {"slow", "slow", HISTORY_AS_FLAG, "it makes others wait more often than chance explains, also without any single user", ROW(slow)},
-    {"late_jobs", "late", HISTORY_AS_COUNT, "jobs in which the other nodes waited longest for it", ROW(late)},
-    {"voting_jobs", "of jobs", HISTORY_AS_COUNT, "its jobs in which nodes waited for any node", ROW(jobs)},
-    {"expected", "expected", HISTORY_AS_REAL, "late_jobs expected if all nodes were alike, and if first nodes were late as often as those of their users", ROW(expected)},
-    {"chance", "chance", HISTORY_AS_CHANCE, "probability that chance makes it late so often, corrected for the number of nodes", ROW(chance)},
-    {"wait_s", "waited", HISTORY_AS_SECONDS, "GPU time for which others waited for it", ROW(wait_s)},
-    {"late_steps", "steps", HISTORY_AS_COUNT, "steps in which others waited for it", ROW(late_steps)},
-    {"steps", "of steps", HISTORY_AS_COUNT, "steps in which it took part", ROW(steps)},
-    {"users", "users", HISTORY_AS_COUNT, "users of the jobs in which it was late", ROW(users)},
-    {"hangs", "hangs", HISTORY_AS_COUNT, "findings of a hang on this node", ROW(hangs)},
-    {"crashes", "crashes", HISTORY_AS_COUNT, "tasks that died first on this node", ROW(crashes)},
-    {"cause", "cause", HISTORY_AS_TEXT, "cause that coincided most often", ROW(cause)},
-    {"last_us", "last late", HISTORY_AS_CLOCK, "start of the last step in which it was late", ROW(time_us)},
-    {"note", "", HISTORY_AS_TEXT, "reason why it is not called slow", ROW(note)},
-    {0}};
-static const struct history_column rank_columns[] = {
-    {"user", "user", HISTORY_AS_TEXT, "user of the job", ROW(user)},
-    {"job_name", "job", HISTORY_AS_TEXT, "jobs of that name", ROW(name)},
-    {"rank", "rank", HISTORY_AS_COUNT, "in the job", ROW(rank)},
-    {"late_steps", "steps", HISTORY_AS_COUNT, "in which it was late", ROW(late_steps)},
-    {"wait_s", "waited", HISTORY_AS_SECONDS, "GPU time for which others waited for it", ROW(wait_s)},
-    {"node", "last on", HISTORY_AS_TEXT, "where it ran last", ROW(from)},
-    {"last_us", "last late", HISTORY_AS_CLOCK, "start of that step", ROW(time_us)},
-    {0}};
-static const struct history_column job_columns[] = {
-    {"job", "job", HISTORY_AS_COUNT, "Slurm's number", ROW(job)},
-    {"user", "user", HISTORY_AS_TEXT, "user of the job", ROW(user)},
-    {"account", "account", HISTORY_AS_TEXT, "Slurm's", ROW(account)},
-    {"name", "name", HISTORY_AS_TEXT, "of the job", ROW(name)},
-    {"nodes", "nodes", HISTORY_AS_COUNT, "of all its steps", ROW(nodes)},
-    {"steps", "steps", HISTORY_AS_COUNT, "number with a line", ROW(steps)},
-    {"verdict", "verdict", HISTORY_AS_TEXT, "worst verdict of its steps", ROW(verdict)},
-    {"wait_s", "waited", HISTORY_AS_SECONDS, "GPU time for which ranks waited for late ones", ROW(wait_s)},
-    {"node", "for", HISTORY_AS_TEXT, "node that others waited for longest", ROW(from)},
-    {"time_us", "start", HISTORY_AS_CLOCK, "of the first step", ROW(time_us)},
-    {0}};
+static const struct jp_column node_columns[] = {
+    {"node", JP_COL_TEXT, 0, 1, 0, 1, "node", "Slurm's name", NAME(name)},
+    {"slow", JP_COL_BOOL, 0, 2, 0, 2, "slow", "it makes others wait more often than chance explains, also without any single user", SLOW},
+    {"late_jobs", JP_COL_COUNT, 0, 3, 0, 3, "late", "jobs in which the other nodes waited longest for it", NUMBER(late)},
+    {"voting_jobs", JP_COL_COUNT, 0, 4, 0, 4, "of jobs", "its jobs in which nodes waited for any node", NUMBER(jobs)},
+    {"expected", JP_COL_REAL, 0, 5, 0, 5, "expected", "late_jobs expected if all nodes were alike, and if first nodes were late as often as those of their users", NUMBER(expected)},
+    {"chance", JP_COL_CHANCE, 0, 6, 0, 6, "chance", "probability that chance makes it late so often, corrected for the number of nodes", NUMBER(chance)},
+    {"wait_s", JP_COL_SECONDS, 0, 7, 0, 7, "waited", "GPU time for which others waited for it", SPENT(wait_s)},
+    {"late_steps", JP_COL_COUNT, 0, 8, 0, 8, "steps", "steps in which others waited for it", NUMBER(late_steps)},
+    {"steps", JP_COL_COUNT, 0, 9, 0, 9, "of steps", "steps in which it took part", NUMBER(steps)},
+    {"users", JP_COL_COUNT, 0, 10, 0, 10, "users", "users of the jobs in which it was late", NUMBER(users)},
+    {"hangs", JP_COL_COUNT, 0, 11, 0, 11, "hangs", "findings of a hang on this node", NUMBER(hangs)},
+    {"crashes", JP_COL_COUNT, 0, 12, 0, 12, "crashes", "tasks that died first on this node", NUMBER(crashes)},
+    {"cause", JP_COL_TEXT, 0, 13, 0, 13, "cause", "cause that coincided most often", NAME(cause)},
+    {"last_us", JP_COL_DATE, 0, 14, 0, 14, "last late", "start of the last step in which it was late", DAY(time_us)},
+    {"note", JP_COL_TEXT, 0, 15, 0, 15, "", "reason why it is not called slow", NAME(note)},
+};
+static const struct jp_column rank_columns[] = {
+    {"user", JP_COL_TEXT, 0, 1, 0, 1, "user", "user of the job", NAME(user)},
+    {"job_name", JP_COL_TEXT, 0, 2, 0, 2, "job", "jobs of that name", NAME(name)},
+    {"rank", JP_COL_RANK, 0, 3, 0, 3, "rank", "in the job", NUMBER(rank)},
+    {"late_steps", JP_COL_COUNT, 0, 4, 0, 4, "steps", "in which it was late", NUMBER(late_steps)},
+    {"wait_s", JP_COL_SECONDS, 0, 5, 0, 5, "waited", "GPU time for which others waited for it", SPENT(wait_s)},
+    {"node", JP_COL_TEXT, 0, 6, 0, 6, "last on", "where it ran last", NAME(from)},
+    {"last_us", JP_COL_DATE, 0, 7, 0, 7, "last late", "start of that step", DAY(time_us)},
+};
+static const struct jp_column job_columns[] = {
+    {"job", JP_COL_RANK, 0, 1, 0, 1, "job", "Slurm's number", NUMBER(job)},
+    {"user", JP_COL_TEXT, 0, 2, 0, 2, "user", "user of the job", NAME(user)},
+    {"account", JP_COL_TEXT, 0, 3, 0, 3, "account", "Slurm's", NAME(account)},
+    {"name", JP_COL_TEXT, 0, 4, 0, 4, "name", "of the job", NAME(name)},
+    {"nodes", JP_COL_COUNT, 0, 5, 0, 5, "nodes", "of all its steps", NUMBER(nodes)},
+    {"steps", JP_COL_COUNT, 0, 6, 0, 6, "steps", "number with a line", NUMBER(steps)},
+    {"verdict", JP_COL_TEXT, 0, 7, 0, 7, "verdict", "worst verdict of its steps", NAME(verdict)},
+    {"wait_s", JP_COL_SECONDS, 0, 8, 0, 8, "waited", "GPU time for which ranks waited for late ones", SPENT(wait_s)},
+    {"node", JP_COL_TEXT, 0, 9, 0, 9, "for", "node that others waited for longest", NAME(from)},
+    {"time_us", JP_COL_DATE, 0, 10, 0, 10, "start", "of the first step", DAY(time_us)},
+};
 #define GROUP_COLUMNS(what)                                                    \
-    {what, what, HISTORY_AS_TEXT, "by name", ROW(name)},                       \
-    {"jobs", "jobs", HISTORY_AS_COUNT, "number with a line", ROW(jobs)},              \
-    {"steps", "steps", HISTORY_AS_COUNT, "number with a line", ROW(steps)},           \
-    {"gpu_s", "GPU time", HISTORY_AS_SECONDS, "sampled time", ROW(gpu_s)},    \
-    {"gpu_busy", "busy", HISTORY_AS_SHARE, "share of that time in which a kernel ran", ROW(gpu_busy)}, \
-    {"gpu_busy_max", "at most", HISTORY_AS_SHARE, "largest sample", ROW(gpu_busy_max)}, \
-    {"wait_s", "waited", HISTORY_AS_SECONDS, "GPU time for which ranks waited for late ones", ROW(wait_s)}, \
-    {"slow_steps", "slow", HISTORY_AS_COUNT, "steps with the verdict SLOW", ROW(late_steps)}, \
-    {"hangs", "hung", HISTORY_AS_COUNT, "steps with the verdict HANG", ROW(hangs)}, \
-    {"failed", "failed", HISTORY_AS_COUNT, "steps with the verdict FAILED", ROW(crashes)}, \
-    {0}
-static const struct history_column user_columns[] = {GROUP_COLUMNS("user")};
-static const struct history_column account_columns[] = {GROUP_COLUMNS("account")};
-static const struct history_column pair_columns[] = {
-    {"from", "from", HISTORY_AS_TEXT, "node that sends", ROW(from)},
-    {"to", "to", HISTORY_AS_TEXT, "node that receives", ROW(to)},
-    {"steps", "steps", HISTORY_AS_COUNT, "with Send and Recv between them", ROW(steps)},
-    {"busbw_gbs", "GB/s", HISTORY_AS_REAL, "bandwidth, mean over steps", ROW(busbw_gbs)},
-    {"change", "change", HISTORY_AS_SHARE, "change from the first to the last of these steps, by a straight line", ROW(change)},
-    {"days", "days", HISTORY_AS_REAL, "between these", ROW(days)},
-    {"chance", "chance", HISTORY_AS_CHANCE, "probability that chance makes such a line, corrected for the number of pairs", ROW(chance)},
-    {"changed", "changed", HISTORY_AS_FLAG, "chance does not explain it", ROW(slow)},
-    {0}};
+    {what, JP_COL_TEXT, 0, 1, 0, 1, what, "by name", NAME(name)}, \
+    {"jobs", JP_COL_COUNT, 0, 2, 0, 2, "jobs", "number with a line", NUMBER(jobs)}, \
+    {"steps", JP_COL_COUNT, 0, 3, 0, 3, "steps", "number with a line", NUMBER(steps)}, \
+    {"gpu_s", JP_COL_SECONDS, 0, 4, 0, 4, "GPU time", "sampled time", SPENT(gpu_s)}, \
+    {"gpu_busy", JP_COL_SHARE, 0, 5, 0, 5, "busy", "share of that time in which a kernel ran", NUMBER(gpu_busy)}, \
+    {"gpu_busy_max", JP_COL_SHARE, 0, 6, 0, 6, "at most", "largest sample", NUMBER(gpu_busy_max)}, \
+    {"wait_s", JP_COL_SECONDS, 0, 7, 0, 7, "waited", "GPU time for which ranks waited for late ones", SPENT(wait_s)}, \
+    {"slow_steps", JP_COL_COUNT, 0, 8, 0, 8, "slow", "steps with the verdict SLOW", NUMBER(late_steps)}, \
+    {"hangs", JP_COL_COUNT, 0, 9, 0, 9, "hung", "steps with the verdict HANG", NUMBER(hangs)}, \
+    {"failed", JP_COL_COUNT, 0, 10, 0, 10, "failed", "steps with the verdict FAILED", NUMBER(crashes)}
+static const struct jp_column user_columns[] = {GROUP_COLUMNS("user")};
+static const struct jp_column account_columns[] = {GROUP_COLUMNS("account")};
+static const struct jp_column pair_columns[] = {
+    {"from", JP_COL_TEXT, 0, 1, 0, 1, "from", "node that sends", NAME(from)},
+    {"to", JP_COL_TEXT, 0, 2, 0, 2, "to", "node that receives", NAME(to)},
+    {"steps", JP_COL_COUNT, 0, 3, 0, 3, "steps", "with Send and Recv between them", NUMBER(steps)},
+    {"busbw_gbs", JP_COL_GBS, 0, 4, 0, 4, "GB/s", "bandwidth, mean over steps", NUMBER(busbw_gbs)},
+    {"change", JP_COL_SHARE, 0, 5, 0, 5, "change", "change from the first to the last of these steps, by a straight line", NUMBER(change)},
+    {"days", JP_COL_REAL, 0, 6, 0, 6, "days", "between these", NUMBER(days)},
+    {"chance", JP_COL_CHANCE, 0, 7, 0, 7, "chance", "probability that chance makes such a line, corrected for the number of pairs", NUMBER(chance)},
+    {"changed", JP_COL_BOOL, 0, 8, 0, 8, "changed", "chance does not explain it", SLOW},
+};
 /* clang-format on */
 
-const struct history_table history_tables[HISTORY_TOPS] = {
-    [HISTORY_TOP_NODES] = {"nodes", "Nodes that make others wait",
-                           node_columns},
-    [HISTORY_TOP_RANKS] = {"ranks", "Ranks that make others wait",
-                           rank_columns},
-    [HISTORY_TOP_JOBS] = {"jobs", "Jobs with the longest waits of ranks",
-                          job_columns},
-    [HISTORY_TOP_USERS] = {"users", "Users", user_columns},
-    [HISTORY_TOP_ACCOUNTS] = {"accounts", "Accounts", account_columns},
-    [HISTORY_TOP_PAIRS] = {"pairs", "Bandwidth between nodes", pair_columns}};
+#undef NAME
+#undef NUMBER
+#undef SPENT
+#undef DAY
+#undef SLOW
+
+#define TABLE(word, heading, list)                                             \
+    {                                                                          \
+        .name = (word), .title = (heading), JP_COLUMNS(list),                  \
+        .row_size = sizeof(struct history_row), .max_json = SIZE_MAX,          \
+        .fitted = true, .indent = 2                                            \
+    }
+const struct jp_table history_tables[HISTORY_TOPS] = {
+    [HISTORY_TOP_NODES] =
+        TABLE("nodes", "Nodes that make others wait", node_columns),
+    [HISTORY_TOP_RANKS] =
+        TABLE("ranks", "Ranks that make others wait", rank_columns),
+    [HISTORY_TOP_JOBS] =
+        TABLE("jobs", "Jobs with the longest waits of ranks", job_columns),
+    [HISTORY_TOP_USERS] = TABLE("users", "Users", user_columns),
+    [HISTORY_TOP_ACCOUNTS] = TABLE("accounts", "Accounts", account_columns),
+    [HISTORY_TOP_PAIRS] =
+        TABLE("pairs", "Bandwidth between nodes", pair_columns)};
+#undef TABLE
 
 /* Makes room for the rows of a table. Returns NULL without memory. */
 static struct history_row *make_rows(struct history_sum *s,

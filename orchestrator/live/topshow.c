@@ -1,8 +1,8 @@
 /* topshow.c - the rows and columns of `jobprof top`.
  *
  * A look (struct livestate) becomes rows, one per rank or node; they are
- * filtered, sorted and printed. Each column has one description, whose getter
- * serves the terminal and JSON. Nothing here reads files or waits. */
+ * filtered, sorted and printed (orchestrator/table/). Nothing here reads files
+ * or waits. */
 #include "orchestrator/live/topshow.h"
 
 #include <inttypes.h>
@@ -13,11 +13,9 @@
 
 #include "common/figure.h"
 #include "common/quote.h"
+#include "orchestrator/table/table.h"
 
-#define N_ELEMENTS(array) (sizeof(array) / sizeof((array)[0]))
-/* Bytes of a cell and of a line. */
-#define CELL 64
-#define LINE_MAX_BYTES 512
+#define LINE_MAX_BYTES 512 /* of a line */
 /* Smaller widths are replaced by this one. */
 #define WIDTH_MIN 20
 
@@ -49,155 +47,98 @@ enum { SEVERITY_KEEPS = 100, SEVERITY_LATE = 40, SEVERITY_ODD = 12 };
 
 /* --- columns -------------------------------------------------------------- */
 
-enum kind { KIND_TEXT, KIND_REAL };
-
-/* One column, for the terminal and for JSON. */
-struct column {
-    const char *key, *head;
-    int width;     /* negative: left-aligned */
-    int dropped;   /* the largest are omitted first; 0: never */
-    int decimals;  /* decimals of real, on a terminal and in JSON */
-    double factor; /* a terminal shows JSON's value times this */
-    const char *unit;
-    double (*real)(const struct topshow_row *row); /* NAN: unknown */
-    /* NULL: uses real. json: unabridged */
-    const char *(*text)(const struct topshow_row *row, bool json,
-                        char buf[CELL]);
-};
-
-/* Getters of texts. NULL: unknown, printed as "-". */
-static const char *text_node(const struct topshow_row *row, bool json,
-                             char buf[CELL])
-{
-    (void) json;
-    (void) buf;
-    return row->node;
-}
-
-static const char *text_state(const struct topshow_row *row, bool json,
-                              char buf[CELL])
-{
-    if (json)
-        return hung_state_words[row->state];
-    snprintf(buf, CELL, "%s%s", short_states[row->state],
-             /* the mark of the ranks that matter */
-             row->keeps || row->late ? "!" : "");
-    return buf;
-}
-
-static const char *text_func(const struct topshow_row *row, bool json,
-                             char buf[CELL])
-{
-    (void) json;
-    (void) buf;
-    return *row->func ? row->func : NULL;
-}
-
-/* A communicator's name, or number. If there is no room for both, the name is
- * shown. */
-static const char *text_comm(const struct topshow_row *row, bool json,
-                             char buf[CELL])
-{
-    /* no operation, so no communicator */
-    if (!*row->func)
-        return NULL;
-    if (!json && *row->comm_name)
-        return row->comm_name;
-    snprintf(buf, CELL, "0x%" PRIx64, row->hash);
-    return buf;
-}
-
 /* A rank's number, or how many ranks a node's row has. */
-static const char *text_rank(const struct topshow_row *row, bool json,
-                             char buf[CELL])
-{
-    (void) json;
-    if (row->ranks)
-        snprintf(buf, CELL, "x%" PRIu64, row->ranks);
-    else if (row->rank >= 0)
-        snprintf(buf, CELL, "%" PRId64, row->rank);
+JP_GETTER(rank_text, topshow_row, {
+    if (at->ranks)
+        snprintf(v->buf, sizeof(v->buf), "x%" PRIu64, at->ranks);
     else
-        return NULL;
-    return buf;
-}
+        snprintf(v->buf, sizeof(v->buf), "%" PRId64, at->rank);
+    value_text(v, at->ranks || at->rank >= 0 ? v->buf : NULL);
+})
+JP_GETTER(ranks, topshow_row, value_count(v, at->ranks);
+          if (!at->ranks) v->type = JP_VALUE_ABSENT)
+JP_GETTER(rank, topshow_row, value_signed(v, at->rank);
+          if (at->ranks) v->type = JP_VALUE_ABSENT)
+JP_GETTER(state, topshow_row, value_text(v, hung_state_words[at->state]))
+JP_GETTER(short_state, topshow_row, {
+    snprintf(v->buf, sizeof(v->buf), "%s%s", short_states[at->state],
+             /* the mark of the ranks that matter */
+             at->keeps || at->late ? "!" : "");
+    value_text(v, v->buf);
+})
+/* a communicator belongs to an operation */
+JP_GETTER(hash, topshow_row, {
+    snprintf(v->buf, sizeof(v->buf), "0x%" PRIx64, at->hash);
+    value_text(v, *at->func ? v->buf : NULL);
+})
+/* if there is no room for both, the name is shown */
+JP_GETTER(comm, topshow_row, get_hash(row, v);
+          if (*at->func && *at->comm_name) value_text(v, at->comm_name))
+JP_GETTER(comm_name, topshow_row,
+          value_text(v, *at->func ? at->comm_name : NULL))
+JP_GETTER(pid, topshow_row, v->type = JP_VALUE_INT; v->number = at->pid;
+          if (at->ranks) v->type = JP_VALUE_UNKNOWN)
+JP_GETTER(data_age, topshow_row, {
+    snprintf(v->buf, sizeof(v->buf), "%.1f s%s", at->data_age_s,
+             at->stale ? "!" : "");
+    value_text(v, isnan(at->data_age_s) ? NULL : v->buf);
+})
 
-/* Getters of numbers. */
-#define REAL(name)                                                             \
-    static double real_##name(const struct topshow_row *row)                   \
-    {                                                                          \
-        return row->name;                                                      \
-    }
-REAL(age_s)
-REAL(data_age_s)
-REAL(ops)
-REAL(busbw_gbs)
-REAL(caused)
-REAL(share)
-REAL(gpu)
-REAL(mhz)
-REAL(watts)
-
-/* Sequence number and size belong to an operation in flight. */
-static double real_seq(const struct topshow_row *row)
-{
-    return row->in_flight ? (double) row->seq : NAN;
-}
-
-static double real_bytes(const struct topshow_row *row)
-{
-    return row->in_flight ? (double) row->bytes : NAN;
-}
-
-static double real_pid(const struct topshow_row *row)
-{
-    return row->ranks ? NAN : (double) row->pid;
-}
-
-/* In the order of a line. docs/live.md has the same list. */
-static const struct column columns[] = {
-    {"node", "node", -13, 0, 0, 1, "", NULL, text_node},
-    {"rank", "rank", 6, 0, 0, 1, "", NULL, text_rank},
-    {"state", "state", -9, 0, 0, 1, "", NULL, text_state},
-    {"age_s", "age", 9, 0, 1, 1, " s", real_age_s, NULL},
-    {"function", "function", -14, 0, 0, 1, "", NULL, text_func},
-    {"comm", "communicator", -12, 0, 0, 1, "", NULL, text_comm},
-    {"ops_s", "ops/s", 8, 2, 1, 1, "", real_ops, NULL},
-    {"busbw_gbs", "GB/s", 7, 3, 2, 1, "", real_busbw_gbs, NULL},
-    {"caused", "caused", 6, 4, 1, 100, "%", real_caused, NULL},
-    {"in_comm", "comm", 6, 5, 1, 100, "%", real_share, NULL},
-    {"gpu", "GPU", 5, 6, 0, 100, "%", real_gpu, NULL},
-    {"gpu_mhz", "MHz", 5, 7, 0, 1, "", real_mhz, NULL},
-    {"gpu_watts", "W", 6, 8, 0, 1, "", real_watts, NULL},
-    {"sequence", "sequence", 12, 9, 0, 1, "", real_seq, NULL},
-    {"bytes", "bytes", 13, 10, 0, 1, "", real_bytes, NULL},
-    {"pid", "pid", 9, 11, 0, 1, "", real_pid, NULL},
-    {"data_age_s", "data", 8, 1, 1, 1, " s", real_data_age_s, NULL},
+#define FIELD(member) JP_FIELD(struct topshow_row, member)
+/* key, kind, flags, places in JSON, on a page and on a terminal; then the
+ * heading and the width there, and when it is left out. docs/live.md has the
+ * same list. */
+static const struct jp_column columns[] = {
+    {"node", JP_COL_TEXT, 0, 1, 0, 1, "node", .width = 13, FIELD(node)},
+    {"rank", JP_COL_FIGURE, .text = 2, .title = "rank", .width = 6, .drops = 16,
+     .get = get_rank_text},
+    {"ranks", JP_COL_COUNT, 0, 2, .get = get_ranks},
+    {"rank", JP_COL_RANK, 0, 3, .get = get_rank},
+    {"state", JP_COL_TEXT, .text = 3, .title = "state", .width = 9, .drops = 15,
+     .get = get_short_state},
+    {"state", JP_COL_WORD, 0, 4, .get = get_state},
+    {"age_s", JP_COL_FIXED, JP_FIXED, 5, 0, 4, "age", .width = 9, .drops = 14,
+     .decimals = 1, .json_decimals = 3, .unit = " s", FIELD(age_s)},
+    {"function", JP_COL_TEXT, 0, 6, 0, 5, "function", .width = 14, .drops = 13,
+     FIELD(func), JP_IF(struct topshow_row, func)},
+    {"comm", JP_COL_TEXT, .text = 6, .title = "communicator", .width = 12,
+     .drops = 12, .get = get_comm},
+    {"comm", JP_COL_ID, 0, 7, .get = get_hash},
+    {"ops_s", JP_COL_FIXED, JP_FIXED, 8, 0, 7, "ops/s", .width = 8, .drops = 10,
+     .decimals = 1, .json_decimals = 3, FIELD(ops)},
+    {"busbw_gbs", JP_COL_FIXED, JP_FIXED, 9, 0, 8, "GB/s", .width = 7,
+     .drops = 9, .decimals = 2, .json_decimals = 3, FIELD(busbw_gbs)},
+    {"caused", JP_COL_FIXED, JP_FIXED, 10, 0, 9, "caused", .width = 6,
+     .drops = 8, .decimals = 1, .json_decimals = 3, .unit = "%", FIELD(caused)},
+    {"in_comm", JP_COL_FIXED, JP_FIXED, 11, 0, 10, "comm", .width = 6,
+     .drops = 7, .decimals = 1, .json_decimals = 3, .unit = "%", FIELD(share)},
+    {"gpu", JP_COL_FIXED, JP_FIXED, 12, 0, 11, "GPU", .width = 5, .drops = 6,
+     .json_decimals = 3, .unit = "%", FIELD(gpu)},
+    {"gpu_mhz", JP_COL_FIXED, JP_FIXED, 13, 0, 12, "MHz", .width = 5,
+     .drops = 5, FIELD(mhz)},
+    {"gpu_watts", JP_COL_FIXED, JP_FIXED, 14, 0, 13, "W", .width = 6,
+     .drops = 4, FIELD(watts)},
+    {"sequence", JP_COL_RANK, 0, 15, 0, 14, "sequence", .width = 12, .drops = 3,
+     FIELD(seq), JP_IF(struct topshow_row, in_flight)},
+    /* all digits: a size that moves is hard to compare */
+    {"bytes", JP_COL_RANK, 0, 16, 0, 15, "bytes", .width = 13, .drops = 2,
+     FIELD(bytes), JP_IF(struct topshow_row, in_flight)},
+    {"pid", JP_COL_PID, 0, 17, 0, 16, "pid", .width = 9, .drops = 1,
+     .get = get_pid},
+    {"data_age_s", JP_COL_FIGURE, .text = 17, .title = "data", .width = 8,
+     .drops = 11, .get = get_data_age},
+    {"data_age_s", JP_COL_FIXED, JP_FIXED, 18, .json_decimals = 3,
+     FIELD(data_age_s)},
+    {"comm_name", JP_COL_TEXT, 0, 19, .get = get_comm_name},
+    {"in_flight", JP_COL_BOOL, 0, 20, FIELD(in_flight)},
+    {"keeps_others", JP_COL_BOOL, 0, 21, FIELD(keeps)},
+    {"late", JP_COL_BOOL, 0, 22, FIELD(late)},
+    {"stale", JP_COL_BOOL, 0, 23, FIELD(stale)},
 };
-
-static unsigned width_of(const struct column *column)
-{
-    return (unsigned) abs(column->width);
-}
-
-/* Chooses the columns that fit into the width. */
-static void choose(unsigned width, bool shown[N_ELEMENTS(columns)])
-{
-    unsigned used = 0;
-
-    if (width < WIDTH_MIN)
-        width = WIDTH_MIN;
-    /* the most useful columns take their room first */
-    for (int dropped = 0; dropped <= (int) N_ELEMENTS(columns); dropped++)
-        for (size_t i = 0; i < N_ELEMENTS(columns); i++) {
-            if (columns[i].dropped != dropped)
-                continue;
-            shown[i] = used + width_of(&columns[i]) + (used > 0) <= width;
-            if (!shown[i]) /* nor any less useful column */
-                width = used;
-            else
-                used += width_of(&columns[i]) + (used > 0);
-        }
-}
+#undef FIELD
+static const struct jp_table table = {JP_COLUMNS(columns),
+                                      .row_size = sizeof(struct topshow_row),
+                                      .max_json = SIZE_MAX};
 
 /* --- rows ----------------------------------------------------------------- */
 
@@ -497,43 +438,21 @@ static void put_format(const struct topshow_how *how, const char *sgr,
     put_line(how, sgr, line, out);
 }
 
-/* Formats a value for its column. Long text is truncated; a number that does
- * not fit is replaced by ">" signs. */
-static void put_cell(const struct column *column, const char *text, char *line,
-                     size_t *used)
+/* Prints a row of the table, or its headings. Without memory the line is empty.
+ */
+static void put_row(const struct topshow_how *how, const char *sgr,
+                    const struct table_view *view, size_t index, FILE *out)
 {
-    int width = (int) width_of(column);
-    char clean[CELL];
-    size_t room = LINE_MAX_BYTES - *used;
-    int n;
+    char *text = NULL;
+    size_t len = 0;
+    FILE *line = open_memstream(&text, &len);
 
-    clean_text(text, JP_CLEAN_ASCII, clean, sizeof(clean));
-    /* '~' marks the cut */
-    if ((int) strlen(clean) > width)
-        clean[width - 1] = '~';
-    n = snprintf(line + *used, room, column->width < 0 ? "%s%-*.*s" : "%s%*.*s",
-                 *used ? " " : "", width, width, clean);
-    if (n > 0 && (size_t) n < room)
-        *used += (size_t) n;
-}
-
-/* Appends the cell of a column to the line. */
-static void format_cell(const struct column *column,
-                        const struct topshow_row *row, char *line, size_t *used)
-{
-    char buf[CELL];
-    const char *text = NULL;
-    double value;
-
-    if (column->text) {
-        text = column->text(row, false, buf);
-    } else if (value = column->real(row), !isnan(value)) {
-        snprintf(buf, sizeof(buf), "%.*f%s%s", column->decimals,
-                 value * column->factor, column->unit,
-                 row->stale && column->real == real_data_age_s ? "!" : "");
-        text = buf;
+    if (line) {
+        table_view_row(view, index, line);
+        fclose(line);
     }
-    put_cell(column, text ? text : "-", line, used);
+    put_line(how, sgr, text ? text : "", out);
+    free(text);
 }
 
 /* Returns the colour of the verdict. */
@@ -636,29 +555,21 @@ static void put_reading(const struct livestate *state,
 void topshow_print(const struct topshow *top, const struct livestate *state,
                    const struct topshow_how *how, FILE *out)
 {
-    bool shown[N_ELEMENTS(columns)];
-    char line[LINE_MAX_BYTES];
-    size_t used = 0, end = top->n;
+    const struct table_source source = {.rows = top->rows, .n = top->n};
+    unsigned width = how->width < WIDTH_MIN ? WIDTH_MIN : how->width;
+    struct table_view view;
+    size_t end = top->n;
 
-    choose(how->width < sizeof(line) ? how->width : sizeof(line) - 1, shown);
+    table_view_init(&view, &table, &source, TABLE_ON_SCREEN,
+                    width < LINE_MAX_BYTES ? width : LINE_MAX_BYTES - 1);
     put_head(top, state, how, out);
-    *line = '\0';
-    for (size_t i = 0; i < N_ELEMENTS(columns); i++)
-        if (shown[i])
-            put_cell(&columns[i], columns[i].head, line, &used);
-    put_line(how, SGR_BOLD, line, out);
+    put_row(how, SGR_BOLD, &view, SIZE_MAX, out);
     /* the rows that fit from the first one on */
     if (how->first < end && end - how->first > how->rows)
         end = how->first + how->rows;
-    for (size_t r = how->first; r < end; r++) {
-        used = 0;
-        *line = '\0';
-        for (size_t i = 0; i < N_ELEMENTS(columns); i++)
-            if (shown[i])
-                format_cell(&columns[i], &top->rows[r], line, &used);
-        put_line(how, r == how->selected ? SGR_MARK : sgr_of(&top->rows[r]),
-                 line, out);
-    }
+    for (size_t r = how->first; r < end; r++)
+        put_row(how, r == how->selected ? SGR_MARK : sgr_of(&top->rows[r]),
+                &view, r, out);
     if (end < top->n)
         put_format(how, "", out, "+%s more %s", FIG_COUNT(top->n - end),
                    top->nodes ? "nodes" : "ranks");
@@ -667,39 +578,6 @@ void topshow_print(const struct topshow *top, const struct livestate *state,
 }
 
 /* --- JSON ----------------------------------------------------------------- */
-
-/* Writes a row, with all columns and some members that have no column. */
-static void json_row(struct jp_json_stream *s, const struct topshow_row *row)
-{
-    char buf[CELL];
-
-    json_stream_object(s, NULL);
-    for (size_t i = 0; i < N_ELEMENTS(columns); i++) {
-        const struct column *c = &columns[i];
-
-        if (c->text == text_rank) {
-            if (row->ranks)
-                json_stream_count(s, "ranks", row->ranks);
-            else if (row->rank >= 0)
-                json_stream_int(s, "rank", row->rank);
-            else
-                json_stream_null(s, "rank");
-        } else if (c->text) {
-            json_stream_text(s, c->key, c->text(row, true, buf));
-            /* shares of 1 in JSON are percent on a terminal */
-        } else if (c->factor > 1) {
-            json_stream_fixed(s, c->key, c->real(row), 3);
-        } else {
-            json_stream_fixed(s, c->key, c->real(row), c->decimals ? 3 : 0);
-        }
-    }
-    json_stream_text(s, "comm_name", *row->func ? row->comm_name : NULL);
-    json_stream_bool(s, "in_flight", row->in_flight);
-    json_stream_bool(s, "keeps_others", row->keeps);
-    json_stream_bool(s, "late", row->late);
-    json_stream_bool(s, "stale", row->stale);
-    json_stream_end_object(s);
-}
 
 /* Writes all ranks or nodes as an array, worst first. */
 static int json_rows(struct jp_json_stream *s, const char *key,
@@ -710,10 +588,9 @@ static int json_rows(struct jp_json_stream *s, const char *key,
 
     if (make(&top, state, &how, nodes) < 0)
         return -1;
-    json_stream_array(s, key);
-    for (size_t i = 0; i < top.n; i++)
-        json_row(s, &top.rows[i]);
-    json_stream_end_array(s);
+    table_write_json(
+        s, key, &table,
+        &(const struct table_source){.rows = top.rows, .n = top.n});
     topshow_fini(&top);
     return 0;
 }

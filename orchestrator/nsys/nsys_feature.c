@@ -169,8 +169,7 @@ static void put_lines(const struct jp_report *report, FILE *out)
 {
     char text[JP_NSYS_TEXT];
 
-    fprintf(out, "  %-26s ", "GPUs by nsys");
-    text_out_wrap(out, 29, 29, nsys_text(nsys_of(report), text));
+    text_out_fact(out, "GPUs by nsys", nsys_text(nsys_of(report), text));
 }
 
 /* How busy the GPUs were, and the findings of most weight. */

@@ -121,13 +121,6 @@ TABLE_OF(mem_size, NSYS_MEM_SIZE, "CUDA memory operations, bytes")
 TABLE_OF(pushpop, NSYS_PUSHPOP, "NVTX ranges of a thread, ns")
 TABLE_OF(startend, NSYS_STARTEND, "NVTX ranges between threads, ns")
 
-/* the order on the page and in summary.txt */
-static const struct jp_table *const tables_nsys_kinds[NSYS_TABLES] = {
-    [NSYS_API] = &table_api,           [NSYS_KERNELS] = &table_kernels,
-    [NSYS_MEM_TIME] = &table_mem_time, [NSYS_MEM_SIZE] = &table_mem_size,
-    [NSYS_PUSHPOP] = &table_pushpop,   [NSYS_STARTEND] = &table_startend,
-};
-
 /* --- ranks ---------------------------------------------------------------- */
 
 static size_t count_ranks(const struct jp_report *report)
@@ -339,7 +332,6 @@ void nsys_report_json(struct jp_json_stream *s, const char *key,
 {
     const struct jp_nsys *nsys = nsys_of(report);
     char text[JP_NSYS_TEXT];
-    size_t left_out = 0;
 
     json_stream_object(s, key);
     /* {} without exports */
@@ -349,52 +341,38 @@ void nsys_report_json(struct jp_json_stream *s, const char *key,
         json_stream_count(s, "bad_files", nsys->n_bad);
         json_stream_count(s, "unread_files", nsys->skipped);
         json_stream_count(s, "unexported", nsys->unexported);
-        for (size_t i = 0; tables_nsys[i]; i++)
-            left_out += table_json(s, tables_nsys[i], report, NULL);
-        json_stream_count(s, "left_out", left_out);
+        tables_json(s, tables_nsys, report, 0);
     }
     json_stream_end_object(s);
 }
 
-/* Writes the tables that have rows. Returns 0, or -1 when out of memory. */
+/* What readers see: first what ran, by kind of name, then ranks and gaps. */
+static const struct jp_table *const tables_shown[] = {
+    [NSYS_API] = &table_api,
+    [NSYS_KERNELS] = &table_kernels,
+    [NSYS_MEM_TIME] = &table_mem_time,
+    [NSYS_MEM_SIZE] = &table_mem_size,
+    [NSYS_PUSHPOP] = &table_pushpop,
+    [NSYS_STARTEND] = &table_startend,
+    [NSYS_TABLES] = &table_nsys_ranks,
+    &table_nsys_gaps,
+    NULL,
+};
+
 int nsys_report_text(const struct jp_report *report, FILE *out)
 {
-    int rc = 0;
-
-    /* first what ran, by name, then ranks and gaps */
-    for (int i = 0; i < NSYS_TABLES && rc == 0; i++)
-        if (table_count(tables_nsys_kinds[i], report))
-            rc = table_text(tables_nsys_kinds[i], report, out);
-    if (rc == 0 && table_count(&table_nsys_ranks, report))
-        rc = table_text(&table_nsys_ranks, report, out);
-    if (rc == 0 && table_count(&table_nsys_gaps, report))
-        rc = table_text(&table_nsys_gaps, report, out);
-    return rc;
+    return tables_text(tables_shown, report, out);
 }
 
 /* Writes the sentence, and the tables that have rows. */
 static int put_html(const struct jp_report *report, FILE *out)
 {
     char text[JP_NSYS_TEXT];
-    int rc = 0;
 
     fputs("<p>", out);
     html_out_text(out, nsys_text(nsys_of(report), text));
     fputs(".</p>\n", out);
-    for (int i = 0; i < NSYS_TABLES && rc == 0; i++)
-        if (table_count(tables_nsys_kinds[i], report)) {
-            fprintf(out, "<h3>%s</h3>\n", tables_nsys_kinds[i]->title);
-            rc = table_html(tables_nsys_kinds[i], report, NULL, out);
-        }
-    /* without the first table, whose rows are above by kind */
-    for (size_t i = 1; tables_nsys[i] && rc == 0; i++)
-        if (table_count(tables_nsys[i], report)) {
-            fputs("<h3>", out);
-            html_out_text(out, tables_nsys[i]->title);
-            fputs("</h3>\n", out);
-            rc = table_html(tables_nsys[i], report, NULL, out);
-        }
-    return rc;
+    return tables_html(tables_shown, report, out);
 }
 
 /* "4 ranks" */

@@ -19,6 +19,7 @@
 
 #include "common/figure.h"
 #include "common/fileio.h"
+#include "common/quote.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/gnuplot.h"

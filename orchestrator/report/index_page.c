@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "common/quote.h"
 #include "common/sorted.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/out.h"

@@ -219,24 +219,20 @@ static void put_quality(FILE *out, const struct jp_report *report)
         put_bad(out, q);
     if (q) {
         quality_overhead_text(q, text);
-        fprintf(out, "  %-26s ", "Recorder's own cost");
-        text_out_wrap(out, 29, 29, text);
+        text_out_fact(out, "Recorder's own cost", text);
         if (quality_phases_text(q, text)) {
-            fprintf(out, "  %-26s ", "Symmetric kernels");
-            text_out_wrap(out, 29, 29, text);
+            text_out_fact(out, "Symmetric kernels", text);
         }
         if (quality_tags_text(q, tags)) {
-            fprintf(out, "  %-26s ", "The program's tags");
-            text_out_wrap(out, 29, 29, tags);
+            text_out_fact(out, "The program's tags", tags);
         }
     }
     if (quality_warmup(report, warmup)) {
-        fprintf(out, "  %-26s ", "Warm-up");
-        text_out_wrap(out, 29, 29, warmup);
+        text_out_fact(out, "Warm-up", warmup);
     }
     if (expected_planned_loss(report->conf)) {
-        fprintf(out, "  %-26s ", "As planned, the plugin");
-        text_out_wrap(out, 29, 29, expected_planned_loss(report->conf));
+        text_out_fact(out, "As planned, the plugin",
+                      expected_planned_loss(report->conf));
     }
     for (size_t i = 0; q && i < q->n_notes && i < MAX_NOTES; i++)
         text_out_line(out, "  note: %s: %s", q->notes[i].path,
@@ -258,8 +254,7 @@ static int put_busy(FILE *out, const struct jp_report *report)
     if (busy_rows_make(report->result, report->processes, &rows) < 0)
         return -1;
     busy_text(report->result, &rows, report->verdict->coverage, text);
-    fprintf(out, "  %-26s ", "Communication-busy share");
-    text_out_wrap(out, 29, 29, text);
+    text_out_fact(out, "Communication-busy share", text);
     busy_rows_fini(&rows);
     return 0;
 }
@@ -270,12 +265,10 @@ static void put_agents(FILE *out, const struct jp_report *report)
     char text[JP_AGENTS_TEXT], unwatched[UNWATCHED_TEXT];
 
     if (report->agents && *agents_text(report->agents, text, sizeof(text))) {
-        fprintf(out, "  %-26s ", "Sampling");
-        text_out_wrap(out, 29, 29, text);
+        text_out_fact(out, "Sampling", text);
     }
     if (*unwatched_text(report, unwatched, sizeof(unwatched))) {
-        fprintf(out, "  %-26s ", "Not watched for hangs");
-        text_out_wrap(out, 29, 29, unwatched);
+        text_out_fact(out, "Not watched for hangs", unwatched);
     }
 }
 

@@ -1,12 +1,6 @@
-/* rows.c - pick the rows of a table that are worth most. See table.h.
- *
- * pick keeps the heaviest rows in a heap whose root is the lightest of them. So
- * it needs memory only for the rows that are kept, and one comparison for most
- * of the others. */
+/* rows.c - what the rows of a report's tables weigh, whose they are, and
+ * several tables at once. */
 #include "orchestrator/report/table.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 double rows_comm_time(const struct jp_result *result, size_t row)
 {
@@ -20,125 +14,6 @@ double rows_cell_busbw(const struct jp_result *result, size_t row)
     return cell->busbw.max > 0 ? (double) cell->exec.n * cell->exec.mean : -1;
 }
 
-/* A row and its weight. Equal weights are ordered by row, so the result does
- * not depend on the sort. */
-struct weighed {
-    double weight;
-    size_t row;
-};
-
-/* Compares for descending weight. Below 0: a is heavier than b. */
-static int heaviest_first(const void *a, const void *b)
-{
-    const struct weighed *x = a, *y = b;
-
-    if (x->weight != y->weight)
-        return x->weight > y->weight ? -1 : 1;
-    return x->row < y->row ? -1 : 1;
-}
-
-static int by_row(const void *a, const void *b)
-{
-    const struct weighed *x = a, *y = b;
-
-    return x->row < y->row ? -1 : x->row > y->row;
-}
-
-/* Moves the row at index `at` down the heap until no child is lighter. */
-static void sift(struct weighed *heap, size_t n, size_t at)
-{
-    struct weighed moved = heap[at];
-
-    for (size_t child; (child = 2 * at + 1) < n; at = child) {
-        if (child + 1 < n && heaviest_first(&heap[child], &heap[child + 1]) < 0)
-            child++;
-        if (heaviest_first(&moved, &heap[child]) > 0)
-            break;
-        heap[at] = heap[child];
-    }
-    heap[at] = moved;
-}
-
-/* Puts the heaviest `keep` of n rows into heap, in no particular order. */
-static void keep_heaviest(size_t n, jp_row_worth *worth, void *arg,
-                          struct weighed *heap, size_t keep)
-{
-    for (size_t i = 0; keep && i < n; i++) {
-        double w = worth(arg, i);
-        /* NaN would break the order of the heap */
-        struct weighed row = {isnan(w) ? 0 : w, i};
-
-        /* lighter than all that are kept */
-        if (i >= keep && heaviest_first(&row, &heap[0]) > 0)
-            continue;
-        heap[i < keep ? i : 0] = row;
-        if (i >= keep)
-            sift(heap, keep, 0);
-        /* the first `keep` rows are there: make them a heap */
-        else if (i + 1 == keep)
-            for (size_t k = keep / 2; k > 0; k--)
-                sift(heap, keep, k - 1);
-    }
-}
-
-/* Picks at most max rows by worth. in_order: heaviest first; else the rows keep
- * their order. Returns 0, or -1 when out of memory; *rows is then unchanged. */
-static int pick(size_t n, size_t max, jp_row_worth *worth, void *arg,
-                bool in_order, struct jp_rows *rows)
-{
-    size_t keep = n < max ? n : max;
-    /* one more, because calloc(0) may return NULL */
-    struct weighed *kept = calloc(keep + 1, sizeof(*kept));
-    size_t *index = calloc(keep + 1, sizeof(*index));
-
-    if (!kept || !index) {
-        free(kept);
-        free(index);
-        return -1;
-    }
-    keep_heaviest(n, worth, arg, kept, keep);
-    if (keep)
-        qsort(kept, keep, sizeof(*kept), in_order ? heaviest_first : by_row);
-    for (size_t i = 0; i < keep; i++)
-        index[i] = kept[i].row;
-    free(kept);
-    *rows = (struct jp_rows){.index = index, .n = keep, .left_out = n - keep};
-    return 0;
-}
-
-/* Adapts a weight of the result's rows to the general form. */
-struct of_result {
-    const struct jp_result *result;
-    jp_row_weight *weight;
-};
-
-static double weigh(void *arg, size_t row)
-{
-    const struct of_result *of = arg;
-
-    return of->weight ? of->weight(of->result, row) : 0;
-}
-
-int rows_pick(const struct jp_result *result, size_t n, size_t max,
-              jp_row_weight *weight, bool by_weight, struct jp_rows *rows)
-{
-    struct of_result of = {result, weight};
-
-    return pick(n, max, weigh, &of, by_weight, rows);
-}
-
-int rows_pick_by(size_t n, size_t max, jp_row_worth *worth, void *arg,
-                 struct jp_rows *rows)
-{
-    return pick(n, max, worth, arg, true, rows);
-}
-
-void rows_fini(struct jp_rows *rows)
-{
-    free(rows->index);
-    *rows = (struct jp_rows){0};
-}
-
 const struct jp_comm *rows_comm(const struct jp_result *result, size_t comm)
 {
     static char empty[] = "";
@@ -146,4 +21,39 @@ const struct jp_comm *rows_comm(const struct jp_result *result, size_t comm)
         .name = empty, .why = empty, .evidence = ""};
 
     return comm < result->n_comms ? &result->comms[comm] : &none;
+}
+
+void tables_json(struct jp_json_stream *s, const struct jp_table *const list[],
+                 const struct jp_report *report, size_t left_out)
+{
+    for (size_t i = 0; list[i]; i++)
+        left_out += table_json(s, list[i], report, NULL);
+    json_stream_count(s, "left_out", left_out);
+}
+
+int tables_html(const struct jp_table *const list[],
+                const struct jp_report *report, FILE *out)
+{
+    int rc = 0;
+
+    for (size_t i = 0; list[i] && rc == 0; i++) {
+        if (!table_count(list[i], report))
+            continue;
+        fputs("<h3>", out);
+        html_out_text(out, list[i]->title);
+        fputs("</h3>\n", out);
+        rc = table_html(list[i], report, NULL, out);
+    }
+    return rc;
+}
+
+int tables_text(const struct jp_table *const list[],
+                const struct jp_report *report, FILE *out)
+{
+    int rc = 0;
+
+    for (size_t i = 0; list[i] && rc == 0; i++)
+        if (table_count(list[i], report))
+            rc = table_text(list[i], report, out);
+    return rc;
 }

@@ -1,220 +1,13 @@
-/* table.h - one description per table, and the writers that use it.
- *
- * Each row of a const array (tables.c) describes one column. CSV, JSON, the
- * page, summary.txt, docs/report-format.md and docs/summary.schema.json are
- * made from it. The column's kind decides here how a figure looks, how wide it
- * is and what stands for "unknown": an empty field in CSV, null in JSON, "-" in
- * the page and in text.
- */
+/* table.h - the tables of a report: orchestrator/table/, with the rows of
+ * struct jp_report. tables.c describes them. */
 #ifndef JP_REPORT_TABLE_H
 #define JP_REPORT_TABLE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include <string.h>
 
 #include "orchestrator/report/out.h"
-#include "common/json_stream.h"
 #include "orchestrator/report/report.h"
-
-/* --- which rows of a long table are shown ---
- *
- * A report is bounded: a table shows the K most important rows. It counts the
- * others, which are in the CSV files. */
-
-/* How important a row is. Below 0: the row is not useful alone; the page folds
- * it if other rows remain (see folded in struct jp_table). */
-typedef double jp_row_weight(const struct jp_result *result, size_t row);
-
-jp_row_weight rows_comm_time; /* time of the slowest ranks, us */
-/* number of operations x mean time of the slowest rank, us; < 0: the cell has
- * no known bandwidth */
-jp_row_weight rows_cell_busbw;
-
-struct jp_rows {
-    size_t *index; /* indices of the rows shown */
-    size_t n;
-    size_t left_out;
-};
-
-/* Picks at most max of n rows: those of greatest weight; of equal rows, the
- * first. weight NULL: all rows weigh the same. by_weight: returns the heaviest
- * first; else keeps the result's order. result may be NULL if n is 0. Returns
- * 0, or -1 when out of memory. Free with rows_fini. */
-int rows_pick(const struct jp_result *result, size_t n, size_t max,
-              jp_row_weight *weight, bool by_weight, struct jp_rows *rows);
-/* The same by a figure of arg's: greatest first. */
-typedef double jp_row_worth(void *arg, size_t row);
-int rows_pick_by(size_t n, size_t max, jp_row_worth *worth, void *arg,
-                 struct jp_rows *rows);
-void rows_fini(struct jp_rows *rows);
-
-/* Returns the communicator of a row, never NULL (an empty one if the index is
- * out of range). */
-const struct jp_comm *rows_comm(const struct jp_result *result, size_t comm);
-
-/* --- columns --- */
-
-/* A row and its context. */
-struct jp_row {
-    const struct jp_report *report; /* NULL: only the result is available */
-    const struct jp_result *result;
-    const void *extra; /* further data that the table's rows need */
-    size_t index;
-    const void *at; /* the row, of the type that the table's columns read */
-};
-
-/* The value of one column in a row. Text is borrowed from the row, or is in
- * buf. A text in a column of figures is shown unchanged. */
-struct jp_value {
-    enum jp_value_type {
-        JP_VALUE_UNKNOWN,
-        JP_VALUE_COUNT,
-        JP_VALUE_INT,
-        JP_VALUE_REAL,
-        JP_VALUE_BOOL, /* count holds 0 or 1 */
-        JP_VALUE_TEXT,
-        JP_VALUE_LIST, /* n texts */
-        JP_VALUE_HIST
-    } type;
-    uint64_t count;
-    int64_t number;
-    double real; /* also the sort value of a JP_COL_FIGURE */
-    double full; /* of a JP_BAR: the value of a full bar; 0: the weight of the
-                    heaviest row */
-    size_t n;
-    char *const *list;
-    const char *text;
-    const char *more; /* JP_COL_MORE: text shown after a click */
-    const struct jp_bwhist *hist;
-    char buf[480]; /* the size is that of JP_PLAIN_TEXT */
-};
-
-enum jp_column_kind {
-    JP_COL_ID,     /* text: code, never cut */
-    JP_COL_CODE,   /* text: a path */
-    JP_COL_TEXT,   /* text: foreign, may be empty */
-    JP_COL_WORD,   /* text: one of a few words */
-    JP_COL_BOOL,   /* bool: "yes" and "no", except in JSON */
-    JP_COL_LIST,   /* list of texts */
-    JP_COL_COUNT,  /* count */
-    JP_COL_RANK,   /* count: a number used as a name */
-    JP_COL_PID,    /* int */
-    JP_COL_BYTES,  /* count */
-    JP_COL_US,     /* count or real */
-    JP_COL_CLOCK,  /* count: microseconds since 1970 */
-    JP_COL_GBS,    /* real: GB/s of 1e9 bytes a second */
-    JP_COL_SHARE,  /* real: 0 to 1 */
-    JP_COL_NUMBER, /* real: another column has its unit */
-    JP_COL_FIGURE, /* text with several figures, sorted by real */
-    JP_COL_MORE,   /* text, with more after a click */
-    JP_COL_PROSE,  /* text of one or more sentences */
-    JP_COL_HIST,   /* [bucket, count] pairs of a distribution; JSON only */
-    JP_COL_KINDS
-};
-
-enum jp_column_flag {
-    JP_CSV = 1,       /* is in the CSV file, in the order of the array */
-    JP_MAYBE = 2,     /* may be unknown */
-    JP_TIP = 4,       /* the page shows help on the heading */
-    JP_BAR = 8,       /* the page draws a bar, relative to the table's weight */
-    JP_LOWEST = 0x10, /* the page sorts an unknown value below all others */
-    JP_ROUND = 0x20,  /* JSON has it rounded to an integer */
-    JP_REAL = 0x40,   /* get returns a real, whatever the kind */
-};
-
-enum jp_field {
-    JP_FIELD_NONE,
-    JP_FIELD_BOOL,
-    JP_FIELD_U32,
-    JP_FIELD_U64,
-    JP_FIELD_I64,
-    JP_FIELD_F64,
-    JP_FIELD_TEXT,
-    JP_FIELD_MICRO /* uint64_t, written / 1e6; CSV only */
-};
-
-#define JP_LAST 255 /* as a place: after all others */
-
-struct jp_column {
-    const char *key; /* heading in CSV; also the key in JSON if path is NULL */
-    enum jp_column_kind kind;
-    unsigned flags;
-    unsigned char json, html, text; /* position there, from 1; 0: absent */
-    const char *title;              /* heading in the page */
-    const char *help;  /* one phrase; NULL: the title is enough, in a
-                          table without a place in docs/ */
-    const char *path;  /* path in JSON, "object.key"; the object is null if all
-                          its members but "n" are unknown */
-    const char *brief; /* heading in text; NULL: title in lower case */
-    const char *none;  /* what readers see in place of "-" */
-    const char *const *words; /* the words of a JP_COL_WORD; NULL: any */
-    unsigned char width;      /* width in text; 0: that of the kind */
-    unsigned short max;       /* most members of a list in JSON */
-    unsigned char n_words;
-    enum jp_field field; /* type of the member at offset in the row; NONE: get
-                            reads the value */
-    /* the value is unknown if the member at if_offset is 0 */
-    enum jp_field if_field;
-    size_t offset, if_offset;
-    void (*get)(const struct jp_row *row, struct jp_value *v);
-    void (*csv)(struct jp_csv *csv,
-                const struct jp_row *row); /* writes the value; CSV only */
-};
-
-/* The type of a member, by its address: an array of char has no type here, so a
- * column of it does not compile and needs a getter. */
-/* clang-format off */
-#define JP_FIELD_TYPE(row, member)                                             \
-    _Generic(&((row *) 0)->member, bool *: JP_FIELD_BOOL,                      \
-             uint32_t *: JP_FIELD_U32, uint64_t *: JP_FIELD_U64,               \
-             int64_t *: JP_FIELD_I64, double *: JP_FIELD_F64,                  \
-             char **: JP_FIELD_TEXT, const char **: JP_FIELD_TEXT)
-/* clang-format on */
-
-/* The member of a row's struct that the column shows unchanged. */
-#define JP_FIELD(row, member)                                                  \
-    .field = JP_FIELD_TYPE(row, member), .offset = offsetof(row, member)
-/* A member that is 0 if the column's value is unknown. */
-#define JP_IF(row, member)                                                     \
-    .if_field = JP_FIELD_TYPE(row, member), .if_offset = offsetof(row, member)
-
-struct jp_table {
-    const char *name; /* csv/NAME.csv, if a column is in CSV */
-    const char *json; /* key of its array in summary.json; NULL: none */
-    const char *help; /* one phrase about its rows */
-    const struct jp_column *columns;
-    size_t n_columns;
-    const char *title; /* heading in text; NULL: none */
-    /* a line above the column headings in text; NULL: none */
-    const char *banner;
-    /* The rows: an array of struct jp_result and its count, or count and find
-     */
-    size_t rows, n_rows, row_size;
-    size_t (*count)(const struct jp_report *report);
-    void (*find)(struct jp_row *row); /* sets at, by index; NULL: CSV leaves
-                                         the row out */
-    jp_row_weight *weight; /* NULL: the first are shown, a full bar is 1 */
-    bool by_weight;    /* readers get the heaviest first; else in rows' order */
-    const char *worst; /* with by_weight, in place of weight: the key of the
-                          column whose greatest figures are shown first */
-    bool least_first;  /* its least ones are the worst */
-    const char *folded[2]; /* what a row below 0 is, what several are; NULL:
-                              there are none */
-    size_t max_json, max_html, max_text;
-    bool unsorted; /* a click on a heading of the page does not sort */
-    /* Writes further keys into a row's JSON object, after its columns. NULL:
-     * none. */
-    void (*json_more)(struct jp_json_stream *s, const struct jp_row *row);
-    /* Writes a line of text below a row. NULL: none. */
-    void (*below)(const struct jp_row *row, FILE *out);
-};
-
-#define JP_COLUMNS(list)                                                       \
-    .columns = (list), .n_columns = sizeof(list) / sizeof(*(list))
-#define JP_WORDS(list)                                                         \
-    .words = (list), .n_words = sizeof(list) / sizeof(*(list))
+#include "orchestrator/table/table.h"
 
 /* Sets .rows, .n_rows and .row_size for the array result->member. */
 #define JP_ROWS(member)                                                        \
@@ -222,153 +15,99 @@ struct jp_table {
     .n_rows = offsetof(struct jp_result, n_##member),                          \
     .row_size = sizeof(*((struct jp_result *) 0)->member)
 
-/* Returns the number of rows, shown or not. */
-size_t table_count(const struct jp_table *table,
-                   const struct jp_report *report);
+jp_row_weight rows_comm_time; /* time of the slowest ranks, us */
+/* number of operations x mean time of the slowest rank, us; < 0: the cell has
+ * no known bandwidth */
+jp_row_weight rows_cell_busbw;
 
-/* table_csv_head writes the heading, table_csv_part the columns [from, to) of
- * one row, table_csv all rows. */
-void table_csv_head(const struct jp_table *table, FILE *out);
-void table_csv_part(struct jp_csv *csv, const struct jp_table *table,
-                    const struct jp_row *row, size_t from, size_t to);
-/* Returns true if a member is 0, so the value that depends on it is unknown. */
-static inline __attribute__((always_inline)) bool
-table_is_zero(enum jp_field field, const void *at)
+/* Returns the communicator of a row, never NULL (an empty one if the index is
+ * out of range). */
+const struct jp_comm *rows_comm(const struct jp_result *result, size_t comm);
+
+/* The rows of a report. extra: what the table's getters need besides. */
+static inline struct table_source table_of(const struct jp_report *report,
+                                           const void *extra)
 {
-    switch (field) {
-    case JP_FIELD_BOOL:
-        return !*(const bool *) at;
-    case JP_FIELD_U32:
-        return !*(const uint32_t *) at;
-    case JP_FIELD_U64:
-        return !*(const uint64_t *) at;
-    default:
-        return false;
-    }
+    return (struct table_source){
+        .report = report, .result = report->result, .extra = extra};
 }
 
-/* For table_csv_column: writes any other value. */
-void table_csv_other(struct jp_csv *csv, const struct jp_column *c,
-                     const struct jp_row *row);
-
-/* Writes one column of a row. Inline, so that the compiler unrolls a loop over
- * a constant array of columns. */
-static inline __attribute__((always_inline)) void
-table_csv_column(struct jp_csv *csv, const struct jp_column *c,
-                 const struct jp_row *row)
+/* The writers of orchestrator/table/table.h, for a report. */
+static inline size_t table_count(const struct jp_table *table,
+                                 const struct jp_report *report)
 {
-    const char *at = (const char *) row->at + c->offset;
+    struct table_source source = table_of(report, NULL);
 
-    if (!(c->flags & JP_CSV))
-        return;
-    if (c->if_field &&
-        table_is_zero(c->if_field, (const char *) row->at + c->if_offset))
-        csv_out_empty(csv);
-    else if (c->field == JP_FIELD_U64)
-        csv_out_count(csv, *(const uint64_t *) (const void *) at);
-    else if (c->field == JP_FIELD_U32)
-        csv_out_count(csv, *(const uint32_t *) (const void *) at);
-    else if (c->field == JP_FIELD_MICRO)
-        csv_out_micro(csv, *(const uint64_t *) (const void *) at);
-    else if (c->csv)
-        c->csv(csv, row);
-    else
-        table_csv_other(csv, c, row);
+    return table_rows(table, &source);
 }
 
-void table_csv(struct jp_csv *csv, const struct jp_table *table,
-               const struct jp_report *report, const void *extra);
+static inline void table_csv(struct jp_csv *csv, const struct jp_table *table,
+                             const struct jp_report *report, const void *extra)
+{
+    struct table_source source = table_of(report, extra);
 
-/* Writes an array of at most max_json rows. Returns the number of rows left
- * out. */
-size_t table_json(struct jp_json_stream *s, const struct jp_table *table,
-                  const struct jp_report *report, const void *extra);
+    table_write_csv(csv, table, &source);
+}
+
+/* An array, whose key is the last part of the table's; the caller has opened
+ * the objects before it. */
+static inline size_t table_json(struct jp_json_stream *s,
+                                const struct jp_table *table,
+                                const struct jp_report *report,
+                                const void *extra)
+{
+    struct table_source source = table_of(report, extra);
+    const char *dot = strrchr(table->json, '.');
+
+    return table_write_json(s, dot ? dot + 1 : table->json, table, &source);
+}
 
 /* The same without the brackets of the array. */
-size_t table_json_rows(struct jp_json_stream *s, const struct jp_table *table,
-                       const struct jp_report *report, const void *extra);
-
-/* Writes the object of one row. */
-void table_json_row(struct jp_json_stream *s, const struct jp_table *table,
-                    const struct jp_report *report, size_t index);
-
-/* Writes a <table> of at most max_html rows. Returns 0, or -1 when out of
- * memory, like table_text. */
-int table_html(const struct jp_table *table, const struct jp_report *report,
-               const void *extra, FILE *out);
-int table_text(const struct jp_table *table, const struct jp_report *report,
-               FILE *out);
-
-/* Returns the kind's word in docs/report-format.md. */
-const char *table_kind_name(enum jp_column_kind kind);
-
-/* --- for getters --- */
-
-/* Defines get_NAME, which puts a member of `at`, a struct ROW, into v. */
-#define JP_GETTER(name, row_type, ...)                                         \
-    static void get_##name(const struct jp_row *row, struct jp_value *v)       \
-    {                                                                          \
-        const struct row_type *at = row->at;                                   \
-                                                                               \
-        __VA_ARGS__;                                                           \
-    }
-
-static inline void value_count(struct jp_value *v, uint64_t count)
+static inline size_t table_json_rows(struct jp_json_stream *s,
+                                     const struct jp_table *table,
+                                     const struct jp_report *report,
+                                     const void *extra)
 {
-    v->type = JP_VALUE_COUNT;
-    v->count = count;
+    struct table_source source = table_of(report, extra);
+
+    return table_write_json(s, NULL, table, &source);
 }
 
-static inline void value_real(struct jp_value *v, double real)
+static inline void table_json_row(struct jp_json_stream *s,
+                                  const struct jp_table *table,
+                                  const struct jp_report *report, size_t index)
 {
-    v->type = JP_VALUE_REAL;
-    v->real = real;
+    struct table_source source = table_of(report, NULL);
+
+    table_write_json_row(s, table, &source, index);
 }
 
-/* NULL: unknown. */
-static inline void value_text(struct jp_value *v, const char *text)
+static inline int table_html(const struct jp_table *table,
+                             const struct jp_report *report, const void *extra,
+                             FILE *out)
 {
-    v->type = text ? JP_VALUE_TEXT : JP_VALUE_UNKNOWN;
-    v->text = text;
+    struct table_source source = table_of(report, extra);
+
+    return table_write_html(table, &source, out);
 }
 
-/* Empty: unknown. */
-static inline void value_name(struct jp_value *v, const char *text)
-{
-    value_text(v, text && *text ? text : NULL);
-}
+/* Several tables; the list ends with NULL. tables_json writes each of them, and
+ * then "left_out": the rows that JSON has no room for, and left_out more. The
+ * other two write those that have rows, the page with their titles; they return
+ * 0, or -1 when out of memory. */
+void tables_json(struct jp_json_stream *s, const struct jp_table *const list[],
+                 const struct jp_report *report, size_t left_out);
+int tables_html(const struct jp_table *const list[],
+                const struct jp_report *report, FILE *out);
+int tables_text(const struct jp_table *const list[],
+                const struct jp_report *report, FILE *out);
 
-static inline void value_known(struct jp_value *v, bool known, uint64_t count)
+static inline int table_text(const struct jp_table *table,
+                             const struct jp_report *report, FILE *out)
 {
-    value_count(v, count);
-    if (!known)
-        v->type = JP_VALUE_UNKNOWN;
-}
+    struct table_source source = table_of(report, NULL);
 
-/* Below 0: unknown. */
-static inline void value_signed(struct jp_value *v, int64_t n)
-{
-    value_known(v, n >= 0, n < 0 ? 0 : (uint64_t) n);
-}
-
-/* NaN: unknown. */
-static inline void value_finite(struct jp_value *v, double real)
-{
-    value_real(v, real);
-    if (real != real)
-        v->type = JP_VALUE_UNKNOWN;
-}
-
-/* Sets the value of a full JP_BAR. 0: the bar stays empty. */
-static inline void value_fill(struct jp_value *v, double full)
-{
-    v->full = full > 0 ? full : __builtin_inf();
-}
-
-static inline void value_bool(struct jp_value *v, bool is)
-{
-    v->type = JP_VALUE_BOOL;
-    v->count = is;
+    return table_write_text(table, &source, out);
 }
 
 #endif

@@ -81,7 +81,15 @@ JP_GETTER(net_to, jp_netcell, value_count(v, netcells_bytes(at->key.size + 1)))
 JP_GETTER(net_p5, jp_netcell, (void) at; value_real(v, quantile(row, 0.05)))
 JP_GETTER(net_p50, jp_netcell, (void) at; value_real(v, quantile(row, 0.5)))
 JP_GETTER(net_p95, jp_netcell, (void) at; value_real(v, quantile(row, 0.95)))
-JP_GETTER(net_hist, jp_netcell, v->type = JP_VALUE_HIST; v->hist = &at->gbs)
+
+static void put_hist(struct jp_json_stream *s, const char *key,
+                     const void *hist)
+{
+    netkey_put_hist(s, key, hist);
+}
+
+JP_GETTER(net_hist, jp_netcell, v->type = JP_VALUE_HIST; v->hist = &at->gbs;
+          v->put_hist = put_hist)
 JP_GETTER(net_link, jp_netcell,
           value_text(v, netkey_name(&at->key, NETKEY_LINK, v->buf)))
 JP_GETTER(net_shape, jp_netcell,

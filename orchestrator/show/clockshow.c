@@ -72,75 +72,53 @@ enum { CHECKS = 4 };
 
 /* --- figures -------------------------------------------------------------- */
 
-/* Percent of all probes. The other getters of the table's columns return
- * members. */
-static double failed_share(const void *row)
-{
-    const struct edge *e = row;
-    double all = (double) e->exchanges + (double) e->failures;
+/* Percent of all probes. */
+JP_GETTER(failed, edge, {
+    double all = (double) at->exchanges + (double) at->failures;
 
-    return all > 0 ? 100 * (double) e->failures / all : 0;
-}
+    value_real(v, all > 0 ? 100 * (double) at->failures / all : 0);
+})
 
-static double alpha_of(const void *row)
-{
-    return ((const struct edge *) row)->alpha;
-}
-
-static double beta_of(const void *row)
-{
-    return ((const struct edge *) row)->beta_us;
-}
-
-static double jump_of(const void *row)
-{
-    return ((const struct edge *) row)->jump_us;
-}
-
-static double margin_of(const void *row)
-{
-    return ((const struct edge *) row)->margin_us;
-}
-
-static double unc_of(const void *row)
-{
-    return ((const struct edge *) row)->unc_us;
-}
-
-static double rtt_of(const void *row)
-{
-    return ((const struct edge *) row)->rtt_us;
-}
-
-static bool has_line(const void *row)
-{
-    return ((const struct edge *) row)->windows > 0;
-}
-
-#define AT(member) .offset = offsetof(struct edge, member)
-#define REAL(name, places)                                                     \
-    .real = name, .decimals = places, .json_decimals = places, .known = has_line
-static const struct show_column edge_columns[] = {
-    {"from", "from", -16, SHOW_TEXT, AT(from), .cut = 16},
-    {"to", "to", -16, SHOW_TEXT, AT(to), .cut = 16},
-    {"windows", "windows", 8, SHOW_COUNT, AT(windows)},
-    {"bad_windows", "bad", 5, SHOW_COUNT, AT(bad)},
-    {"exchanges", "exchanges", 10, SHOW_COUNT, AT(exchanges)},
-    {"failures", NULL, 0, SHOW_COUNT, AT(failures)},
-    {"failed_percent", "failed %", 8, SHOW_REAL, .real = failed_share,
-     .decimals = 2, .json_decimals = 4},
-    {"alpha", "alpha", 13, SHOW_REAL, REAL(alpha_of, 9)},
-    {"beta_us", "beta us", 16, SHOW_REAL, REAL(beta_of, 1)},
-    {"beta_jump_us", "jump us", 9, SHOW_REAL, REAL(jump_of, 2)},
-    {"margin_us", "margin us", 9, SHOW_REAL, REAL(margin_of, 2)},
-    {"uncertainty_us", "within us", 9, SHOW_REAL, REAL(unc_of, 2)},
-    {"rtt_us", "rtt us", 9, SHOW_REAL, REAL(rtt_of, 2)},
+#define FIELD(member) JP_FIELD(struct edge, member)
+/* without a window there is no line */
+#define LINE(member, places)                                                   \
+    FIELD(member), JP_IF(struct edge, windows), .decimals = (places),          \
+                                                .json_decimals = (places)
+#define FIXED (JP_FIXED | JP_OMIT)
+static const struct jp_column edge_columns[] = {
+    {"from", JP_COL_TEXT, 0, 1, .raw = 1, .title = "from", .width = 16,
+     .cut = 16, JP_CHARS(struct edge, from)},
+    {"to", JP_COL_TEXT, 0, 2, .raw = 2, .title = "to", .width = 16, .cut = 16,
+     JP_CHARS(struct edge, to)},
+    {"windows", JP_COL_COUNT, 0, 3, .raw = 3, .title = "windows", .width = 8,
+     FIELD(windows)},
+    {"bad_windows", JP_COL_COUNT, 0, 4, .raw = 4, .title = "bad", .width = 5,
+     FIELD(bad)},
+    {"exchanges", JP_COL_COUNT, 0, 5, .raw = 5, .title = "exchanges",
+     .width = 10, FIELD(exchanges)},
+    {"failures", JP_COL_COUNT, 0, 6, FIELD(failures)},
+    {"failed_percent", JP_COL_NUMBER, JP_FIXED, 7, .raw = 6,
+     .title = "failed %", .width = 8, .decimals = 2, .json_decimals = 4,
+     .get = get_failed},
+    {"alpha", JP_COL_NUMBER, FIXED, 8, .raw = 7, .title = "alpha", .width = 13,
+     LINE(alpha, 9)},
+    {"beta_us", JP_COL_NUMBER, FIXED, 9, .raw = 8, .title = "beta us",
+     .width = 16, LINE(beta_us, 1)},
+    {"beta_jump_us", JP_COL_NUMBER, FIXED, 10, .raw = 9, .title = "jump us",
+     .width = 9, LINE(jump_us, 2)},
+    {"margin_us", JP_COL_NUMBER, FIXED, 11, .raw = 10, .title = "margin us",
+     .width = 9, LINE(margin_us, 2)},
+    {"uncertainty_us", JP_COL_NUMBER, FIXED, 12, .raw = 11,
+     .title = "within us", .width = 9, LINE(unc_us, 2)},
+    {"rtt_us", JP_COL_NUMBER, FIXED, 13, .raw = 12, .title = "rtt us",
+     .width = 9, LINE(rtt_us, 2)},
 };
-#undef REAL
-#undef AT
-static const struct show_table edge_table = {
-    edge_columns, sizeof(edge_columns) / sizeof(*edge_columns),
-    sizeof(struct edge)};
+#undef FIXED
+#undef LINE
+#undef FIELD
+static const struct jp_table edge_table = {JP_COLUMNS(edge_columns),
+                                           .row_size = sizeof(struct edge),
+                                           .max_json = SIZE_MAX};
 
 /* --- reading -------------------------------------------------------------- */
 
@@ -403,7 +381,9 @@ static void check_failures(const struct shown *s, struct check *c)
 static int print_text(const struct shown *s, const struct check *checks,
                       const char *nodes, FILE *out, struct jp_error *err)
 {
-    show_table_print(&edge_table, s->edges, s->n, SHOW_RAW, out);
+    table_show(&edge_table,
+               &(const struct table_source){.rows = s->edges, .n = s->n},
+               TABLE_FOR_PROGRAMS, out);
     fputc('\n', out);
     for (size_t i = 0; i < CHECKS; i++)
         quote_printf(out, "%-4s %s\n", checks[i].good ? "ok" : "BAD",
@@ -442,7 +422,8 @@ static int print_json(const struct shown *s, const struct check *checks,
         json_stream_end_object(&json);
     }
     json_stream_end_array(&json);
-    show_table_json(&json, "neighbours", &edge_table, s->edges, s->n);
+    table_write_json(&json, "neighbours", &edge_table,
+                     &(const struct table_source){.rows = s->edges, .n = s->n});
     return show_table_end(&json, out, err);
 }
 

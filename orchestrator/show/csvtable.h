@@ -1,8 +1,8 @@
 /* csvtable.h - read one of a report's CSV files, with columns found by name.
  *
- * Format: RFC 4180 as written by orchestrator/report/out.h. The file is foreign
- * input: a record has at most CSVTABLE_MAX bytes, and a missing column is an
- * error.
+ * Format: RFC 4180 as written by orchestrator/table/csv_out.h. The file is
+ * foreign input: a record has at most CSVTABLE_MAX bytes, and a missing column
+ * is an error.
  */
 #ifndef JP_SHOW_CSVTABLE_H
 #define JP_SHOW_CSVTABLE_H

@@ -87,25 +87,35 @@ struct place {
     char pid[64]; /* and how it ended */
 };
 
-#define AT(field) .offset = offsetof(struct place, field)
-/* The table of operations in flight; only for people, so columns have no JSON
- * key. */
-static const struct show_column places[] = {
-    {.head = "communicator", .width = -28, AT(title), .cut = 40, .dropped = 6},
-    {.head = "function", .width = -16, AT(func)},
-    {.head = "seq", .width = 10, SHOW_COUNT, AT(seq), .dropped = 5},
-    {.head = "bytes", .width = 12, SHOW_COUNT, AT(bytes), .dropped = 4},
-    {.head = "for", .width = 12, AT(age)},
-    {.head = "channels*", .width = 12, AT(channels), .dropped = 1},
-    {.head = "rank", .width = -8, AT(rank)},
-    {.head = "peer", .width = 6, AT(peer), .dropped = 2},
-    {.head = "host", .width = -20, AT(host)},
-    {.head = "pid", .width = -8, AT(pid)},
-    {.head = "id", .width = -1, AT(id), .dropped = 3},
+#define FIELD(member) JP_FIELD(struct place, member)
+#define CHARS(member) JP_CHARS(struct place, member)
+/* The table of operations in flight; only for people. A number of bytes is
+ * exact here, because it is compared. */
+static const struct jp_column places[] = {
+    {"title", JP_COL_TEXT, .text = 1, .title = "communicator", .width = 28,
+     .cut = 40, .drops = 6, CHARS(title)},
+    {"function", JP_COL_TEXT, .text = 2, .title = "function", .width = 16,
+     CHARS(func)},
+    {"seq", JP_COL_RANK, .text = 3, .title = "seq", .width = 10, .drops = 5,
+     FIELD(seq)},
+    {"bytes", JP_COL_RANK, .text = 4, .title = "bytes", .width = 12, .drops = 4,
+     FIELD(bytes)},
+    {"for", JP_COL_FIGURE, .text = 5, .title = "for", .width = 12, CHARS(age)},
+    {"channels", JP_COL_FIGURE, .text = 6, .title = "channels*", .width = 12,
+     .drops = 1, CHARS(channels)},
+    {"rank", JP_COL_TEXT, .text = 7, .title = "rank", .width = 8, CHARS(rank)},
+    {"peer", JP_COL_FIGURE, .text = 8, .title = "peer", .width = 6, .drops = 2,
+     CHARS(peer)},
+    {"host", JP_COL_TEXT, .text = 9, .title = "host", .width = 20, CHARS(host)},
+    {"pid", JP_COL_TEXT, .text = 10, .title = "pid", .width = 8, CHARS(pid)},
+    {"id", JP_COL_ID, .text = 11, .title = "id", .width = 1, .drops = 3,
+     CHARS(id)},
 };
+#undef CHARS
+#undef FIELD
 
-static const struct show_table table = {
-    places, sizeof(places) / sizeof(*places), sizeof(struct place)};
+static const struct jp_table table = {JP_COLUMNS(places),
+                                      .row_size = sizeof(struct place)};
 
 /* Names a group's communicator in words. Without memory it has no words. */
 static void name_comm(const struct jp_hangs *hangs,
@@ -179,7 +189,9 @@ static void print_ops(const struct jp_hangs *hangs, FILE *out)
             describe(hangs, &hangs->ops[group->first + k], title, &rows[n++]);
     }
     if (rows)
-        whole = show_table_print(&table, rows, n, SHOW_HUMAN, out);
+        whole = table_show(&table,
+                           &(const struct table_source){.rows = rows, .n = n},
+                           TABLE_FOR_PEOPLE, out);
     free(rows);
     if (hangs->n_ops > n)
         quote_printf(out, "... and %s more (--json has all)\n",

@@ -722,64 +722,53 @@ static int read_tables(const struct opsum_input *input,
 
 /* --- print the totals as a table and as JSON */
 
-/* Getters of the table's columns. A row has at least one operation. */
-static double mean_us(const void *row)
-{
-    const struct opsum_row *r = row;
+/* A row has at least one operation. */
+JP_GETTER(mean_us, opsum_row,
+          value_real(v, (double) at->exec_sum_us / (double) at->ops))
+JP_GETTER(mean_busbw, opsum_row,
+          value_real(v, at->busbw_sum / (double) at->ops))
 
-    return (double) r->exec_sum_us / (double) r->ops;
-}
-
-static double mean_busbw(const void *row)
-{
-    const struct opsum_row *r = row;
-
-    return r->busbw_sum / (double) r->ops;
-}
-
-static bool has_step(const void *row)
-{
-    return *((const struct opsum_row *) row)->step;
-}
-
-static bool has_clock(const void *row)
-{
-    return ((const struct opsum_row *) row)->first_us;
-}
-
-#define AT(member) .offset = offsetof(struct opsum_row, member)
-static const struct show_column row_columns[] = {
-    {NULL, "step", -8, SHOW_TEXT, AT(step), .where = SHOW_FOR_PEOPLE,
-     .known = has_step, .optional = true},
-    {NULL, "communicator", -28, SHOW_TEXT, AT(title), .cut = 40,
-     .where = SHOW_FOR_PEOPLE},
-    {"comm", "communicator", -18, SHOW_TEXT, AT(id),
-     .where = SHOW_FOR_PROGRAMS},
-    {"name", "name", -12, SHOW_TEXT, AT(name), .cut = 12,
-     .where = SHOW_FOR_PROGRAMS},
-    {"func", "function", -16, SHOW_TEXT, AT(func)},
-    {"bytes", "bytes", 14, SHOW_COUNT, AT(bytes), .unit = SHOW_BYTES,
-     .human = "size"},
-    {"ops", "records", 10, SHOW_COUNT, AT(ops), .unit = SHOW_GROUPED,
-     .dropped = 4},
-    {"exec_min_us", "min us", 10, SHOW_COUNT, AT(exec_min_us), .unit = SHOW_US,
-     .human = "min", .dropped = 1},
-    {"exec_mean_us", "mean us", 10, SHOW_REAL, .real = mean_us, .decimals = 1,
-     .json_decimals = 3, .unit = SHOW_US, .human = "mean"},
-    {"exec_max_us", "max us", 10, SHOW_COUNT, AT(exec_max_us), .unit = SHOW_US,
-     .human = "max", .dropped = 2},
-    {"busbw_mean_gbs", "busbw GB/s", 10, SHOW_REAL, .real = mean_busbw,
-     .decimals = 3, .json_decimals = 6, .unit = SHOW_GBS},
-    {NULL, "id", -1, SHOW_TEXT, AT(id), .where = SHOW_FOR_PEOPLE, .dropped = 3},
-    {"step", "step", -8, SHOW_TEXT, AT(step), .where = SHOW_FOR_PROGRAMS,
-     .known = has_step, .optional = true},
-    {"first_end_us", NULL, 0, SHOW_COUNT, AT(first_us), .known = has_clock},
-    {"last_end_us", NULL, 0, SHOW_COUNT, AT(last_us), .known = has_clock},
+#define FIELD(member) JP_FIELD(struct opsum_row, member)
+#define CHARS(member) JP_CHARS(struct opsum_row, member)
+#define IF(member) JP_IF(struct opsum_row, member)
+/* key, kind, flags, places in JSON, on a page and in text */
+static const struct jp_column row_columns[] = {
+    {"step", JP_COL_TEXT, JP_OMIT | JP_OPTIONAL, 10, 0, 1, .raw = 10,
+     .title = "step", .width = 8, CHARS(step),
+     JP_IF_CHARS(struct opsum_row, step)},
+    {"title", JP_COL_TEXT, 0, 0, 0, 2, .title = "communicator", .width = 28,
+     .cut = 40, CHARS(title)},
+    {"comm", JP_COL_ID, 0, 1, .raw = 1, .title = "communicator", .width = 18,
+     CHARS(id)},
+    {"name", JP_COL_TEXT, 0, 2, .raw = 2, .title = "name", .width = 12,
+     .cut = 12, CHARS(name)},
+    {"func", JP_COL_TEXT, 0, 3, 0, 3, .raw = 3, .title = "function",
+     .width = 16, CHARS(func)},
+    {"bytes", JP_COL_BYTES, 0, 4, 0, 4, .raw = 4, .title = "bytes",
+     .brief = "size", .width = 14, FIELD(bytes)},
+    {"ops", JP_COL_COUNT, 0, 5, 0, 5, .raw = 5, .title = "records", .width = 10,
+     .drops = 4, FIELD(ops)},
+    {"exec_min_us", JP_COL_US, 0, 6, 0, 6, .raw = 6, .title = "min us",
+     .brief = "min", .width = 10, .drops = 1, FIELD(exec_min_us)},
+    {"exec_mean_us", JP_COL_US, JP_FIXED, 7, 0, 7, .raw = 7, .title = "mean us",
+     .brief = "mean", .width = 10, .decimals = 1, .json_decimals = 3,
+     .get = get_mean_us},
+    {"exec_max_us", JP_COL_US, 0, 8, 0, 8, .raw = 8, .title = "max us",
+     .brief = "max", .width = 10, .drops = 2, FIELD(exec_max_us)},
+    {"busbw_mean_gbs", JP_COL_GBS, JP_FIXED, 9, 0, 9, .raw = 9,
+     .title = "busbw GB/s", .width = 10, .decimals = 3, .json_decimals = 6,
+     .get = get_mean_busbw},
+    {"id", JP_COL_ID, 0, 0, 0, 10, .title = "id", .width = 1, .drops = 3,
+     CHARS(id)},
+    {"first_end_us", JP_COL_CLOCK, JP_OMIT, 11, FIELD(first_us), IF(first_us)},
+    {"last_end_us", JP_COL_CLOCK, JP_OMIT, 12, FIELD(last_us), IF(first_us)},
 };
-#undef AT
-static const struct show_table table = {
-    row_columns, sizeof(row_columns) / sizeof(*row_columns),
-    sizeof(struct opsum_row)};
+#undef IF
+#undef CHARS
+#undef FIELD
+static const struct jp_table table = {JP_COLUMNS(row_columns),
+                                      .row_size = sizeof(struct opsum_row),
+                                      .max_json = SIZE_MAX};
 
 /* The unit that `processes` counts. */
 static const char *unit_of(const struct jp_opsum *sum)
@@ -819,7 +808,9 @@ static int print(struct jp_opsum *sum, enum show_form form, FILE *out,
     /* most time first, because a screen has few lines */
     if (form == SHOW_HUMAN && sum->n)
         qsort(sum->rows, sum->n, sizeof(*sum->rows), by_time);
-    show_table_print(&table, sum->rows, sum->n, form, out);
+    table_show(&table,
+               &(const struct table_source){.rows = sum->rows, .n = sum->n},
+               show_look(form), out);
     if (form == SHOW_HUMAN && sum->n)
         fputs("A record is one rank's part of an operation; its time, and so "
               "the bandwidth,\nincludes waiting for other ranks.\n",
@@ -844,7 +835,9 @@ static int print_json(const struct jp_opsum *sum, FILE *out,
     json_stream_text(&s, "source", sum->source);
     json_stream_count(&s, "recordings", sum->processes);
     json_stream_count(&s, "left_out", sum->left_out);
-    show_table_json(&s, "rows", &table, sum->rows, sum->n);
+    table_write_json(
+        &s, "rows", &table,
+        &(const struct table_source){.rows = sum->rows, .n = sum->n});
     return show_table_end(&s, out, err);
 }
 

@@ -341,57 +341,64 @@ static int add_ranks(struct rankrows *rows, const char *step,
 
 /* --- ranks as a table and as JSON ---------------------------------------- */
 
-static bool has_waits(const void *row)
-{
-    return ((const struct rankrow *) row)->waits;
-}
+/* unknown below 0 */
+JP_GETTER(rank_pid, rankrow, v->type = JP_VALUE_INT; v->number = at->pid;
+          if (at->pid < 0) v->type = JP_VALUE_UNKNOWN)
 
-static bool has_step(const void *row)
-{
-    return *((const struct rankrow *) row)->step;
-}
-
-#define AT(member) .offset = offsetof(struct rankrow, member)
-static const struct show_column shown[] = {
-    {NULL, "step", -8, SHOW_TEXT, AT(step), .where = SHOW_FOR_PEOPLE,
-     .known = has_step, .optional = true},
-    {NULL, "communicator", -28, SHOW_TEXT, AT(title), .cut = 40,
-     .where = SHOW_FOR_PEOPLE},
-    {NULL, "rank", -8, SHOW_TEXT, AT(job_rank), .where = SHOW_FOR_PEOPLE},
-    {"comm", "communicator", -18, SHOW_TEXT, AT(id),
-     .where = SHOW_FOR_PROGRAMS},
-    {"name", "name", -12, SHOW_TEXT, AT(name), .cut = 12,
-     .where = SHOW_FOR_PROGRAMS},
-    {"rank", "rank", 6, SHOW_COUNT, AT(rank), .where = SHOW_FOR_PROGRAMS},
-    {"host", "host", -20, SHOW_TEXT, AT(host)},
-    {"pid", "pid", 8, SHOW_PID, AT(pid), .dropped = 5},
-    {"records", "records", 9, SHOW_COUNT, AT(records), .unit = SHOW_GROUPED,
-     .dropped = 2},
-    {"timed_ops", "timed", 9, SHOW_COUNT, AT(timed_ops), .unit = SHOW_GROUPED,
-     .dropped = 3},
-    {"last_ops", "last", 8, SHOW_COUNT, AT(last_ops), .unit = SHOW_GROUPED},
-    {"exec_us", "time us", 11, SHOW_COUNT, AT(exec_us), .known = has_waits,
-     .last = true, .unit = SHOW_US, .human = "time", .dropped = 4},
-    {"wait_us", "waited us", 11, SHOW_COUNT, AT(wait_us), .known = has_waits,
-     .last = true, .unit = SHOW_US, .human = "waited"},
-    {"caused_us", "caused us", 11, SHOW_COUNT, AT(caused_us), .unit = SHOW_US,
-     .human = "caused"},
-    {"p2p_records", "Send/Recv", 9, SHOW_COUNT, AT(p2p_records),
-     .unit = SHOW_GROUPED, .dropped = 1},
-    {NULL, "id", -1, SHOW_TEXT, AT(id), .where = SHOW_FOR_PEOPLE, .dropped = 6},
-    {"step", "step", -8, SHOW_TEXT, AT(step), .where = SHOW_FOR_PROGRAMS,
-     .known = has_step, .optional = true},
+#define FIELD(member) JP_FIELD(struct rankrow, member)
+#define CHARS(member) JP_CHARS(struct rankrow, member)
+#define IF(member) JP_IF(struct rankrow, member)
+/* key, kind, flags, places in JSON, on a page and in text */
+static const struct jp_column shown[] = {
+    {"step", JP_COL_TEXT, JP_OMIT | JP_OPTIONAL, 11, 0, 1, .raw = 13,
+     .title = "step", .width = 8, CHARS(step),
+     JP_IF_CHARS(struct rankrow, step)},
+    {"title", JP_COL_TEXT, 0, 0, 0, 2, .title = "communicator", .width = 28,
+     .cut = 40, CHARS(title)},
+    {"job_rank", JP_COL_TEXT, 0, 0, 0, 3, .title = "rank", .width = 8,
+     CHARS(job_rank)},
+    {"comm", JP_COL_ID, 0, 1, .raw = 1, .title = "communicator", .width = 18,
+     CHARS(id)},
+    {"name", JP_COL_TEXT, 0, 2, .raw = 2, .title = "name", .width = 12,
+     .cut = 12, CHARS(name)},
+    {"rank", JP_COL_RANK, 0, 3, .raw = 3, .title = "rank", .width = 6,
+     FIELD(rank)},
+    {"host", JP_COL_TEXT, 0, 4, 0, 4, .raw = 4, .title = "host", .width = 20,
+     CHARS(host)},
+    {"pid", JP_COL_PID, 0, 5, 0, 5, .raw = 5, .title = "pid", .width = 8,
+     .drops = 5, .get = get_rank_pid},
+    {"records", JP_COL_COUNT, 0, 6, 0, 6, .raw = 6, .title = "records",
+     .width = 9, .drops = 2, FIELD(records)},
+    {"timed_ops", JP_COL_COUNT, 0, 7, 0, 7, .raw = 7, .title = "timed",
+     .width = 9, .drops = 3, FIELD(timed_ops)},
+    {"last_ops", JP_COL_COUNT, 0, 8, 0, 8, .raw = 8, .title = "last",
+     .width = 8, FIELD(last_ops)},
+    {"exec_us", JP_COL_US, JP_OMIT, 12, 0, 9, .raw = 9, .title = "time us",
+     .brief = "time", .width = 11, .drops = 4, FIELD(exec_us), IF(waits)},
+    {"wait_us", JP_COL_US, JP_OMIT, 13, 0, 10, .raw = 10, .title = "waited us",
+     .brief = "waited", .width = 11, FIELD(wait_us), IF(waits)},
+    {"caused_us", JP_COL_US, 0, 9, 0, 11, .raw = 11, .title = "caused us",
+     .brief = "caused", .width = 11, FIELD(caused_us)},
+    {"p2p_records", JP_COL_COUNT, 0, 10, 0, 12, .raw = 12, .title = "Send/Recv",
+     .width = 9, .drops = 1, FIELD(p2p_records)},
+    {"id", JP_COL_ID, 0, 0, 0, 13, .title = "id", .width = 1, .drops = 6,
+     CHARS(id)},
 };
-#undef AT
-static const struct show_table table = {shown, sizeof(shown) / sizeof(*shown),
-                                        sizeof(struct rankrow)};
+#undef IF
+#undef CHARS
+#undef FIELD
+static const struct jp_table table = {JP_COLUMNS(shown),
+                                      .row_size = sizeof(struct rankrow),
+                                      .max_json = SIZE_MAX};
 
 /* Prints the rows as text. Returns -1 and err if the output failed. */
 static int print_ranks(const struct rankrows *rows, enum show_form form,
                        FILE *out, struct jp_error *err)
 {
     /* csv/ has no functions and sizes per rank */
-    show_table_print(&table, rows->at, rows->n, form, out);
+    table_show(&table,
+               &(const struct table_source){.rows = rows->at, .n = rows->n},
+               show_look(form), out);
     quote_printf(out, "%s row%s of csv/ranks.csv", SHOW_NUMBER(rows->n, form),
                  plural(rows->n));
     if (rows->left_out)
@@ -410,7 +417,9 @@ static int print_ranks_json(const struct rankrows *rows, FILE *out,
     json_stream_count(&s, "schema_version", 1);
     json_stream_text(&s, "source", "csv");
     json_stream_count(&s, "left_out", rows->left_out);
-    show_table_json(&s, "ranks", &table, rows->at, rows->n);
+    table_write_json(
+        &s, "ranks", &table,
+        &(const struct table_source){.rows = rows->at, .n = rows->n});
     return show_table_end(&s, out, err);
 }
 

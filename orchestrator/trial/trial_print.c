@@ -1,8 +1,8 @@
 /* trial_print.c - show a trial as text and as a page.
  *
  * trial_print makes trial.txt and the output of `jobprof trial`; trial_page
- * makes trial.html with report/out.h, in the look of a report: the answer,
- * intervals, tables, and how it was compared. */
+ * makes trial.html in the look of a report: the answer, intervals, tables, and
+ * how it was compared. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,10 +13,10 @@
 #include "common/quote.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/picture.h"
+#include "orchestrator/table/table.h"
 #include "orchestrator/trial/trial.h"
 
 #define LABEL_MAX 400
-#define COLUMNS(list) (sizeof(list) / sizeof(*(list)))
 
 /* Returns why the trial has ended, for people. */
 static const char *end_text(const struct trial *t)
@@ -34,41 +34,7 @@ static const char *end_text(const struct trial *t)
     return texts[t->end];
 }
 
-/* Returns the width of the column of configurations, at most 60. */
-static unsigned label_width(const struct trial *t)
-{
-    char label[LABEL_MAX];
-    size_t width = strlen("Configuration");
-
-    for (size_t i = 0; i < t->n_configs; i++) {
-        size_t n = strlen(trial_label(t, i, label, sizeof(label)));
-
-        width = n > width ? n : width;
-    }
-    return width > 60 ? 60 : (unsigned) width;
-}
-
-/* Prints the row of a configuration. */
-static void print_arm(const struct trial *t, size_t i, unsigned width,
-                      FILE *out)
-{
-    const struct trial_arm *arm = &t->arms[i];
-    char label[LABEL_MAX], verdicts[200], mean[JP_FIGURE_LEN] = "-";
-    char interval[2 * JP_FIGURE_LEN + 8] = "-", slower[JP_FIGURE_LEN] = "-";
-
-    if (!isnan(arm->mean_us))
-        figure_us(arm->mean_us, mean);
-    if (!isnan(arm->low_us))
-        snprintf(interval, sizeof(interval), "%s to %s", FIG_US(arm->low_us),
-                 FIG_US(arm->high_us));
-    /* the best one has no difference to itself */
-    if (arm->standing == TRIAL_EVEN || arm->standing == TRIAL_WORSE)
-        figure_share(arm->slower, slower);
-    quote_printf(out, "%-*s %4zu %9s  %-20s %8s  %-8s %s\n", (int) width,
-                 trial_label(t, i, label, sizeof(label)), arm->n, mean,
-                 interval, slower, trial_standing(t, i),
-                 trial_verdicts(t, i, verdicts, sizeof(verdicts)));
-}
+/* --- tables, in trial.txt and on the page --------------------------------- */
 
 /* The last run of a configuration; NULL: none. */
 static const struct trial_run *last_run(const struct trial *t, size_t config)
@@ -80,6 +46,123 @@ static const struct trial_run *last_run(const struct trial *t, size_t config)
             last = &t->runs[i];
     return last;
 }
+
+/* A row is an arm, the extra data the trial, and the index the configuration.
+ */
+JP_GETTER(label, trial_arm, (void) at;
+          value_text(v, trial_label(row->extra, row->index, v->buf, LABEL_MAX)))
+JP_GETTER(standing, trial_arm, (void) at;
+          value_text(v, trial_standing(row->extra, row->index)))
+JP_GETTER(runs, trial_arm, value_count(v, at->n))
+JP_GETTER(mean, trial_arm, value_finite(v, at->mean_us))
+JP_GETTER(low, trial_arm, value_finite(v, at->low_us))
+JP_GETTER(high, trial_arm, value_finite(v, at->high_us))
+JP_GETTER(interval, trial_arm, {
+    snprintf(v->buf, sizeof(v->buf), "%s to %s", FIG_US(at->low_us),
+             FIG_US(at->high_us));
+    value_text(v, isnan(at->low_us) ? NULL : v->buf);
+})
+/* the best one is not longer than itself */
+JP_GETTER(longer, trial_arm,
+          value_finite(v, at->standing == TRIAL_BEST ? NAN : at->slower))
+JP_GETTER(p, trial_arm, value_finite(v, at->p))
+JP_GETTER(verdicts, trial_arm, (void) at;
+          value_text(v, trial_verdicts(row->extra, row->index, v->buf, 200)))
+JP_GETTER(
+    over, trial_arm, (void) at; {
+        const struct trial_run *run = last_run(row->extra, row->index);
+
+        value_text(v, run ? run->over : NULL);
+    })
+
+/* key, kind, flags, places in JSON (trial_state.c writes it), on the page and
+ * in text */
+static const struct jp_column arm_columns[] = {
+    {"configuration", JP_COL_PROSE, 0, 0, 1, 1, "Configuration", .none = "",
+     .get = get_label},
+    {"judged", JP_COL_WORD, 0, 0, 2, 6, "Judged", .none = "",
+     .get = get_standing},
+    {"runs", JP_COL_COUNT, JP_TIP, 0, 3, 2, "Runs", "those that count",
+     .get = get_runs},
+    {"mean", JP_COL_US, JP_TIP, 0, 4, 3, "Mean", "geometric", .get = get_mean},
+    {"interval", JP_COL_TEXT, 0, 0, 0, 4, "95 %", .get = get_interval},
+    {"low", JP_COL_US, JP_TIP, 0, 5, 0, "From", "95 % interval of the mean",
+     .get = get_low},
+    {"high", JP_COL_US, JP_TIP, 0, 6, 0, "To", "95 % interval of the mean",
+     .get = get_high},
+    {"longer", JP_COL_SHARE, JP_TIP, 0, 7, 5, "Longer",
+     "compared with the fastest", .get = get_longer},
+    {"p", JP_COL_REAL, JP_TIP, 0, 8, 0, "p",
+     "adjusted for all pairs and rounds; slower below trial_alpha",
+     .get = get_p},
+    {"verdicts", JP_COL_TEXT, JP_TIP, 0, 9, 7, "Verdicts",
+     "of the runs' reports", .none = "", .get = get_verdicts},
+    {"over", JP_COL_PROSE, JP_TIP, 0, 10, 0, "Ran over",
+     "nodes and the communicators of most time", .none = "", .get = get_over},
+};
+static const struct jp_table arm_table = {JP_COLUMNS(arm_columns),
+                                          .row_size = sizeof(struct trial_arm),
+                                          .max_html = SIZE_MAX, .fitted = true};
+
+/* A row is a run, and the extra data the trial. */
+JP_GETTER(number, trial_run, (void) at; value_count(v, row->index + 1))
+JP_GETTER(round, trial_run, value_count(v, at->round + 1))
+JP_GETTER(run_label, trial_run,
+          value_text(v, trial_label(row->extra, at->config, v->buf, LABEL_MAX)))
+JP_GETTER(status, trial_run, value_text(v, trial_statuses[at->status]))
+JP_GETTER(time, trial_run, {
+    const struct trial *t = row->extra;
+
+    value_finite(v, t->measure == TRIAL_BY_ITERATION ? at->iteration_us
+                                                     : at->operation_us);
+})
+JP_GETTER(step, trial_run, value_finite(v, at->wall_s))
+/* the page is in the trial's folder, so the path is relative */
+JP_GETTER(report, trial_run, {
+    size_t used = 1 + (size_t) snprintf(v->buf, sizeof(v->buf),
+                                        "report of run %zu", row->index + 1);
+    int n = snprintf(v->buf + used, sizeof(v->buf) - used, "%s/report.html",
+                     at->dir);
+    /* a path that is cut leads nowhere */
+    bool fits = n > 0 && (size_t) n < sizeof(v->buf) - used;
+
+    v->more = v->buf + used;
+    value_text(v, *at->dir && fits ? v->buf : NULL);
+})
+
+#define FIELD(member) JP_FIELD(struct trial_run, member)
+static const struct jp_column run_columns[] = {
+    {"run", JP_COL_COUNT, JP_TIP, 0, 1, 0, "Run", "in order of start",
+     .get = get_number},
+    {"round", JP_COL_COUNT, 0, 0, 2, 0, "Round", .get = get_round},
+    {"configuration", JP_COL_PROSE, 0, 0, 3, 0, "Configuration", .none = "",
+     .get = get_run_label},
+    {"status", JP_COL_WORD, 0, 0, 4, 0, "Status", .get = get_status},
+    {"time", JP_COL_US, JP_TIP, 0, 5, 0, "Time", "the compared time",
+     .get = get_time},
+    {"step", JP_COL_SECONDS, JP_TIP, 0, 6, 0, "Step",
+     "from srun's start to its end", .get = get_step},
+    {"verdict", JP_COL_WORD, 0, 0, 7, 0, "Verdict", .none = "", FIELD(verdict)},
+    {"why", JP_COL_PROSE, 0, 0, 8, 0, "Why not", .none = "", FIELD(why)},
+    {"report", JP_COL_LINK, 0, 0, 9, 0, "Report", .get = get_report},
+};
+#undef FIELD
+static const struct jp_table run_table = {JP_COLUMNS(run_columns),
+                                          .row_size = sizeof(struct trial_run),
+                                          .max_html = SIZE_MAX};
+
+static struct table_source arms_of(const struct trial *t)
+{
+    return (struct table_source){
+        .extra = t, .rows = t->arms, .n = t->n_configs};
+}
+
+static struct table_source runs_of(const struct trial *t)
+{
+    return (struct table_source){.extra = t, .rows = t->runs, .n = t->n_runs};
+}
+
+/* --- text ----------------------------------------------------------------- */
 
 /* Prints where the configurations ran, as far as it is known. */
 static void print_over(const struct trial *t, FILE *out)
@@ -158,18 +241,15 @@ static void print_choice(const struct trial *t, FILE *out)
 
 void trial_print(const struct trial *t, FILE *out)
 {
-    unsigned width = label_width(t);
+    struct table_source arms = arms_of(t);
 
     fprintf(out, "%zu configurations, %" PRIu64 " rounds, %zu run%s; %s.\n",
             t->n_configs, t->rounds, t->n_runs, plural(t->n_runs), end_text(t));
     fputs("Compared: ", out);
     text_out_wrap(out, 10, 10, trial_measure_text(t));
-    fprintf(out, "\n%-*s %4s %9s  %-20s %8s  %-8s %s\n", (int) width,
-            "Configuration", "Runs", "Mean", "95 %", "Longer", "Judged",
-            "Verdicts");
+    fputc('\n', out);
     /* in the order of the plan, so that tables of one plan look alike */
-    for (size_t i = 0; i < t->n_configs; i++)
-        print_arm(t, i, width, out);
+    table_show(&arm_table, &arms, TABLE_FOR_PEOPLE, out);
     print_over(t, out);
     print_failures(t, out);
     print_choice(t, out);
@@ -304,105 +384,6 @@ static void put_intervals(const struct trial *t, FILE *out)
     html_out_proof_end(out, "The scale does not begin at 0.");
 }
 
-/* --- tables --------------------------------------------------------------- */
-
-/* Writes a cell with a share, or "-" if it is unknown. */
-static void put_share(FILE *out, double share)
-{
-    html_out_figure(out, isnan(share) ? "-" : FIG_SHARE(share), share);
-}
-
-/* Writes the table of configurations. */
-static void put_configurations(const struct trial *t, FILE *out)
-{
-    static const struct jp_html_column columns[] = {
-        {"Configuration", NULL, false},
-        {"Judged", NULL, false},
-        {"Runs", "those that count", true},
-        {"Mean", "geometric", true},
-        {"From", "95 % interval of the mean", true},
-        {"To", "95 % interval of the mean", true},
-        {"Longer", "compared with the fastest", true},
-        {"p", "adjusted for all pairs and rounds; slower below trial_alpha",
-         true},
-        {"Verdicts", "of the runs' reports", false},
-        {"Ran over", "nodes and the communicators of most time", false},
-    };
-    char label[LABEL_MAX], verdicts[200];
-
-    html_out_table(out, columns, COLUMNS(columns), true);
-    for (size_t i = 0; i < t->n_configs; i++) {
-        const struct trial_arm *arm = &t->arms[i];
-        const struct trial_run *run = last_run(t, i);
-        const double times[] = {arm->mean_us, arm->low_us, arm->high_us};
-
-        html_out_row(out);
-        html_out_prose(out, trial_label(t, i, label, sizeof(label)));
-        html_out_cell(out, trial_standing(t, i));
-        html_out_figure(out, FIG_COUNT(arm->n), (double) arm->n);
-        for (size_t k = 0; k < COLUMNS(times); k++)
-            html_out_figure(out, isnan(times[k]) ? "-" : FIG_US(times[k]),
-                            times[k]);
-        /* the best one is not longer than itself */
-        put_share(out, arm->standing == TRIAL_BEST ? NAN : arm->slower);
-        html_out_figure(out, isnan(arm->p) ? "-" : FIG_REAL(arm->p), arm->p);
-        html_out_cell(out, trial_verdicts(t, i, verdicts, sizeof(verdicts)));
-        html_out_prose(out, run ? run->over : "");
-        html_out_row_end(out);
-    }
-    html_out_table_end(out, COLUMNS(columns), 0, NULL);
-}
-
-/* Writes the row of a run, with a link to its report. */
-static void put_run(const struct trial *t, size_t number,
-                    const struct trial_run *run, FILE *out)
-{
-    double us = t->measure == TRIAL_BY_ITERATION ? run->iteration_us
-                                                 : run->operation_us;
-    char label[LABEL_MAX];
-
-    html_out_row(out);
-    html_out_figure(out, FIG_COUNT(number), (double) number);
-    html_out_figure(out, FIG_COUNT(run->round + 1), (double) run->round + 1);
-    html_out_prose(out, trial_label(t, run->config, label, sizeof(label)));
-    html_out_cell(out, trial_statuses[run->status]);
-    html_out_figure(out, isnan(us) ? "-" : FIG_US(us), us);
-    html_out_figure(out, isnan(run->wall_s) ? "-" : FIG_US(run->wall_s * 1e6),
-                    run->wall_s);
-    html_out_cell(out, run->verdict);
-    html_out_prose(out, run->why);
-    /* the page is in the trial's folder, so the path is relative */
-    if (*run->dir) {
-        fputs("<td><a href=\"", out);
-        html_out_text(out, run->dir);
-        fprintf(out, "/report.html\">report of run %zu</a></td>", number);
-    } else {
-        html_out_cell(out, "-");
-    }
-    html_out_row_end(out);
-}
-
-/* Writes the table of runs in their order. */
-static void put_runs(const struct trial *t, FILE *out)
-{
-    static const struct jp_html_column columns[] = {
-        {"Run", "in order of start", true},
-        {"Round", NULL, true},
-        {"Configuration", NULL, false},
-        {"Status", NULL, false},
-        {"Time", "the compared time", true},
-        {"Step", "from srun's start to its end", true},
-        {"Verdict", NULL, false},
-        {"Why not", NULL, false},
-        {"Report", NULL, false},
-    };
-
-    html_out_table(out, columns, COLUMNS(columns), true);
-    for (size_t i = 0; i < t->n_runs; i++)
-        put_run(t, i + 1, &t->runs[i], out);
-    html_out_table_end(out, COLUMNS(columns), 0, NULL);
-}
-
 /* --- how it was done ------------------------------------------------------ */
 
 /* Writes how the result was found: plan, order, test and limits. */
@@ -438,15 +419,19 @@ static void put_method(const struct trial *t, FILE *out)
 
 void trial_page(const struct trial *t, FILE *out)
 {
+    struct table_source arms = arms_of(t), runs = runs_of(t);
+
     /* the style and scripts of a report's page */
     html_out_begin(out, "jobprof: trial of configurations");
     fputs("<main class=\"job\">\n<h1>jobprof &middot; trial</h1>\n", out);
     put_answer(t, out);
     fputs("<section id=\"configurations\"><h2>Configurations</h2>\n", out);
     put_intervals(t, out);
-    put_configurations(t, out);
+    if (table_write_html(&arm_table, &arms, out) < 0)
+        fputs("<p>out of memory</p>\n", out);
     fputs("</section>\n<section id=\"runs\"><h2>Runs</h2>\n", out);
-    put_runs(t, out);
+    if (table_write_html(&run_table, &runs, out) < 0)
+        fputs("<p>out of memory</p>\n", out);
     fputs("</section>\n<section id=\"method\"><h2>How it was compared</h2>\n",
           out);
     put_method(t, out);

@@ -269,8 +269,7 @@ static void put_lines(const struct jp_report *report, FILE *out)
     char text[JP_UTIL_TEXT];
 
     if (*util_text(util, text, sizeof(text))) {
-        fprintf(out, "  %-26s ", "Utilisation");
-        text_out_wrap(out, 29, 29, text);
+        text_out_fact(out, "Utilisation", text);
     }
     /* name unreadable input: it explains figures that are too low */
     if (util->bad_files || util->cut_files || util->bad_lines)
