@@ -104,30 +104,14 @@ static struct table {
     char defaults[256];  /* "off|auto|...": modes that a settings file may name
                             as a default */
 } tables[OPTIONS] = {
-    [OPTION_NCCL] = {.grammar = {.id = OPTION_NCCL,
-                                 .option = "--nccl-profile",
-                                 .env = "JOBPROF_NCCL",
-                                 .group = "nccl"}},
-    [OPTION_COPPER] = {.grammar = {.id = OPTION_COPPER,
-                                   .option = "--copper-profile",
-                                   .env = "JOBPROF_COPPER",
-                                   .group = "copper"}},
-    [OPTION_UTIL] = {.grammar = {.id = OPTION_UTIL,
-                                 .option = "--util-profile",
-                                 .env = "JOBPROF_UTIL",
-                                 .group = "util",
-                                 .first = "period"}},
-    [OPTION_CLOCK] = {.grammar = {.id = OPTION_CLOCK,
-                                  .option = "--clock-profile",
-                                  .env = "JOBPROF_CLOCK",
-                                  .group = "clock",
-                                  .on = "enabled",
-                                  .on_mode = "default"}},
-    [OPTION_NSYS] = {.grammar = {.id = OPTION_NSYS,
-                                 .option = "--nsys-profile",
-                                 .env = "JOBPROF_NSYS",
-                                 .group = "nsys",
-                                 .bare = true}},
+#define ROW(up, low)                                                           \
+    [OPTION_##up] = {.grammar = {.id = OPTION_##up,                            \
+                                 .option = "--" #low "-profile",               \
+                                 .env = "JOBPROF_" #up,                        \
+                                 .group = #low,                                \
+                                 .default_name = #low ".default"}},
+    JP_OPTIONS(ROW)
+#undef ROW
 };
 
 /* Adds a mode. One too many is dropped. */
@@ -242,9 +226,12 @@ static void end(struct table *t)
  * --help. */
 static void make_nccl(struct table *t)
 {
+    static const struct jp_option_form form = {
+        .off = "the step runs unprofiled"};
     const struct jp_profiler *by_itself = profiler_auto(OPTION_NCCL);
 
-    add_mode(t, "off", "the step runs unprofiled", NULL);
+    t->grammar.form = &form;
+    add_mode(t, "off", form.off, NULL);
     if (by_itself)
         add_mode(t, "auto", by_itself->title, by_itself);
     add_words(t);
@@ -264,10 +251,13 @@ static void make_nccl(struct table *t)
     end(t);
 }
 
-/* Builds the table of an option whose modes are all defined by profilers. */
-static void make_plain(struct table *t, const char *off)
+/* Builds the table of an option whose modes are all defined by a profiler. */
+static void make_plain(struct table *t)
 {
-    add_mode(t, "off", off, NULL);
+    for (size_t i = 0; profiler_registry[i]; i++)
+        if (profiler_registry[i]->option == t->grammar.id)
+            t->grammar.form = profiler_registry[i]->form;
+    add_mode(t, "off", t->grammar.form->off, NULL);
     add_words(t);
     add_own(t, JP_KNOB_LOAD);
     add_own(t, JP_KNOB_DETAIL);
@@ -278,10 +268,8 @@ static void make_plain(struct table *t, const char *off)
 static __attribute__((constructor)) void make_tables(void)
 {
     make_nccl(&tables[OPTION_NCCL]);
-    make_plain(&tables[OPTION_COPPER], "no Copper profile");
-    make_plain(&tables[OPTION_UTIL], "no utilisation samples");
-    make_plain(&tables[OPTION_CLOCK], "no clock probes between nodes");
-    make_plain(&tables[OPTION_NSYS], "runs no rank under nsys");
+    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++)
+        make_plain(&tables[i]);
 }
 
 const struct jp_grammar *grammar_of(enum jp_option option)
@@ -325,9 +313,9 @@ char *grammar_list_modes(const struct jp_grammar *grammar, unsigned mask,
         used += (size_t) snprintf(buf + used, len - used, "%s%s", before,
                                   grammar->modes[i].name);
     }
-    if (mask == ~0u && grammar->first && used < len)
-        snprintf(buf + used, len - used, ", or a %s", grammar->first);
-    if (mask == ~0u && grammar->bare && used < len)
+    if (mask == ~0u && grammar->form->first && used < len)
+        snprintf(buf + used, len - used, ", or a %s", grammar->form->first);
+    if (mask == ~0u && grammar->form->bare && used < len)
         snprintf(buf + used, len - used, ", or key=value");
     return buf;
 }
@@ -504,10 +492,12 @@ static int take_first(struct jp_request *request, char *word,
                       struct jp_error *err)
 {
     const struct jp_grammar *grammar = request->grammar;
-    int i = grammar->first ? grammar_find_knob(grammar, grammar->first) : -1;
+    int i = grammar->form->first
+                ? grammar_find_knob(grammar, grammar->form->first)
+                : -1;
 
     /* The mode is implied: the first one after off. */
-    if (grammar->bare && strchr(word, '=')) {
+    if (grammar->form->bare && strchr(word, '=')) {
         request->mode = 1;
         return parse_pair(request, word, err);
     }
@@ -515,7 +505,7 @@ static int take_first(struct jp_request *request, char *word,
         return 1;
     /* A word that begins with a digit is meant as the value of this knob. */
     if (knob_check(&grammar->knobs[i], word, err) < 0)
-        return error_wrap(err, "%s", grammar->first);
+        return error_wrap(err, "%s", grammar->form->first);
     request->mode = 1;
     request->values[i] = strdup(word);
     return request->values[i] ? 0 : error_set(err, "out of memory");
@@ -645,7 +635,7 @@ static size_t list_foreign(const char *names[NAMES_MAX])
     for (enum jp_option o = 0; o < OPTIONS; o++) {
         const struct jp_grammar *g = grammar_of(o);
 
-        for (size_t i = 0; g->on && i < g->n_knobs && n < NAMES_MAX; i++)
+        for (size_t i = 0; g->form->on && i < g->n_knobs && n < NAMES_MAX; i++)
             if (g->knobs[i].variable)
                 names[n++] = g->knobs[i].variable;
     }

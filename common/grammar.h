@@ -1,15 +1,12 @@
 /* grammar.h - the options' modes and knobs: the one table of settings.
  *
  *     --nccl-profile=off|auto|<profiler>...|plan[,key=value...]
- *     --copper-profile=off|<word>...[,key=value...]
- *     --util-profile=off|auto|PERIOD[,key=value...]
- *     --clock-profile=off|auto|<preset>...[,key=value...]
- *     --nsys-profile=off|auto|key=value[,key=value...]
+ *     --NAME-profile=off|<word>...[,key=value...]
  *
- * The same words are valid in JOBPROF_NCCL, JOBPROF_COPPER, JOBPROF_UTIL,
- * JOBPROF_CLOCK and JOBPROF_NSYS, and the knobs under nccl, copper, util, clock
- * and nsys in the site and user file. The tables are built at start, from the
- * common knobs and the descriptions of the profilers (common/profiler.h).
+ * The same words are valid in JOBPROF_NCCL and JOBPROF_NAME, and the knobs
+ * under nccl and NAME in the site and user file. The tables are built at start,
+ * from the common knobs and the descriptions of the profilers
+ * (common/profiler.h).
  */
 #ifndef JP_COMMON_GRAMMAR_H
 #define JP_COMMON_GRAMMAR_H
@@ -32,15 +29,8 @@ struct jp_grammar {
     const struct jp_knob *knobs;
     size_t n_knobs;
     struct jp_knob by_default; /* <group>.default of the settings files */
-    /* A knob whose value may be given instead of a mode and then means
-     * modes[1], or NULL. */
-    const char *first;
-    /* A knob by which another program's settings turn the option on or off, and
-     * the mode that it then has; NULL: none. A mistake in that program's
-     * variables or file affects only this option. */
-    const char *on, *on_mode;
-    /* key=value may be given instead of a mode, and then means modes[1]. */
-    bool bare;
+    const char *default_name;  /* "nccl.default" */
+    const struct jp_option_form *form; /* never NULL */
 };
 
 const struct jp_grammar *grammar_of(enum jp_option option);
@@ -48,23 +38,6 @@ static inline const struct jp_grammar *grammar_nccl(void)
 {
     return grammar_of(OPTION_NCCL);
 }
-static inline const struct jp_grammar *grammar_copper(void)
-{
-    return grammar_of(OPTION_COPPER);
-}
-static inline const struct jp_grammar *grammar_util(void)
-{
-    return grammar_of(OPTION_UTIL);
-}
-static inline const struct jp_grammar *grammar_clock(void)
-{
-    return grammar_of(OPTION_CLOCK);
-}
-static inline const struct jp_grammar *grammar_nsys(void)
-{
-    return grammar_of(OPTION_NSYS);
-}
-
 /* The index of a mode or knob; -1: there is none of that name. */
 int grammar_find_mode(const struct jp_grammar *grammar, const char *name);
 int grammar_find_knob(const struct jp_grammar *grammar, const char *name);

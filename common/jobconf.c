@@ -17,12 +17,13 @@
 #include "common/siteflat.h"
 #include "common/defaults.h"
 #include "common/fileio.h"
+#include "common/grammar.h"
 #include "common/vector.h"
 
 /* --- the scalar fields: one table for reader and writer ---
  *
- * The lists (nccl.settings, nccl.env, copper.settings ...) are read and written
- * by hand.
+ * The lists (nccl.settings, nccl.env) and the groups of the other options are
+ * read and written by functions of their own.
  */
 
 /* The types of members that a field can describe. */
@@ -89,17 +90,6 @@ static const struct jobconf_field jobconf_fields[] = {
     STRING("nccl", "container_paths", container_paths, ""),
     STRING("nccl", "container_note", container_note, ""),
     FIELD("nccl", "summary", JOBCONF_SUMMARY, summary, JP_SUMMARY_AUTO, NULL),
-    STRING("copper", "request", copper_request, "off"),
-    STRING("util", "request", util_request, "off"),
-    STRING("clock", "request", clock_request, "off"),
-    FIELD("clock", "cadence_us", JOBCONF_U32, clock_cadence_us, 0, NULL),
-    FIELD("clock", "window_ms", JOBCONF_U32, clock_window_ms, 0, NULL),
-    FIELD("clock", "spacing_us", JOBCONF_U32, clock_spacing_us, 0, NULL),
-    FIELD("clock", "snapshot_ms", JOBCONF_U32, clock_snapshot_ms, 0, NULL),
-    FIELD("clock", "cpu_permille", JOBCONF_U32, clock_cpu_permille, 0, NULL),
-    STRING("clock", "interfaces", clock_interfaces, ""),
-    STRING("clock", "key", clock_key, ""),
-    STRING("nsys", "request", nsys_request, "off"),
     POLICY(finish_limit_ms, JP_DEF_FINISH_LIMIT_MS),
     POLICY(alldone_wait_ms, JP_DEF_ALLDONE_WAIT_MS),
     POLICY(report_limit_ms, JP_DEF_REPORT_LIMIT_MS),
@@ -352,6 +342,57 @@ static int read_settings(const struct source *src, const config_t *cfg,
     return 0;
 }
 
+/* Reads a number or a text of an option's group; 0 or "" if it is absent. */
+static int read_conf_key(const struct source *src,
+                         const config_setting_t *group,
+                         const struct jp_conf_key *key, uint32_t *number,
+                         char **text)
+{
+    config_setting_t *s = group ? config_setting_get_member(group, key->name)
+                                : NULL;
+    uint64_t v = 0;
+
+    if (key->is_text) {
+        *text = strdup("");
+        if (!*text)
+            return error_set(src->err, "out of memory");
+        return s ? read_string(src, s, text) : 0;
+    }
+    if (s && read_number(src, s, UINT32_MAX, &v) < 0)
+        return -1;
+    *number = (uint32_t) v;
+    return 0;
+}
+
+/* Reads the group of each option besides --nccl-profile. */
+static int read_sides(const struct source *src, const config_t *cfg,
+                      struct jp_jobconf *conf)
+{
+    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++) {
+        const struct jp_grammar *grammar = grammar_of(i);
+        const struct jp_conf_key *key = grammar->form->conf_keys;
+        struct jobconf_side *side = &conf->sides[i];
+        config_setting_t *group, *s;
+
+        side->request = strdup("off");
+        if (!side->request)
+            return error_set(src->err, "out of memory");
+        if (find_group(src, cfg, grammar->group, &group) < 0)
+            return -1;
+        s = group ? config_setting_get_member(group, "request") : NULL;
+        if (s && read_string(src, s, &side->request) < 0)
+            return -1;
+        for (size_t k = 0; key && key[k].name; k++)
+            if (read_conf_key(src, group, &key[k], &side->numbers[k],
+                              &side->texts[k]) < 0)
+                return -1;
+        if (read_settings(src, cfg, grammar->group, &side->settings,
+                          &side->n_settings) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* Reads the list of the tasks' variables. */
 static int read_env(const struct source *src, const config_t *cfg,
                     struct jp_jobconf *conf)
@@ -407,15 +448,7 @@ int jobconf_parse(const char *text, size_t len, const char *name,
     if (read_scalars(&src, &cfg, &conf) < 0 ||
         read_settings(&src, &cfg, "nccl", &conf.settings, &conf.n_settings) <
             0 ||
-        read_settings(&src, &cfg, "copper", &conf.copper_settings,
-                      &conf.n_copper_settings) < 0 ||
-        read_settings(&src, &cfg, "util", &conf.util_settings,
-                      &conf.n_util_settings) < 0 ||
-        read_settings(&src, &cfg, "clock", &conf.clock_settings,
-                      &conf.n_clock_settings) < 0 ||
-        read_settings(&src, &cfg, "nsys", &conf.nsys_settings,
-                      &conf.n_nsys_settings) < 0 ||
-        read_env(&src, &cfg, &conf) < 0)
+        read_sides(&src, &cfg, &conf) < 0 || read_env(&src, &cfg, &conf) < 0)
         goto out;
     /* A file without a schema has schema 0. */
     if (conf.schema != JP_JOBCONF_SCHEMA) {
@@ -487,6 +520,13 @@ static int put_string(FILE *f, const char *before, const char *s,
     return 0;
 }
 
+/* Writes a number. An int of libconfig has 32 bits and a sign; larger numbers
+ * need an L. */
+static void put_u32(FILE *f, uint32_t v)
+{
+    fprintf(f, "%" PRIu32 "%s;\n", v, v > INT32_MAX ? "L" : "");
+}
+
 /* Writes one scalar as libconfig reads it back. */
 static int put_field(FILE *f, const char *indent,
                      const struct jobconf_field *field,
@@ -496,14 +536,9 @@ static int put_field(FILE *f, const char *indent,
 
     fprintf(f, "%s%s = ", indent, field->key);
     switch (field->kind) {
-    case JOBCONF_U32: {
-        uint32_t v = *(const uint32_t *) slot;
-
-        /* an int of libconfig has 32 bits and a sign; larger numbers need an
-         * L */
-        fprintf(f, "%" PRIu32 "%s;\n", v, v > INT32_MAX ? "L" : "");
+    case JOBCONF_U32:
+        put_u32(f, *(const uint32_t *) slot);
         return 0;
-    }
     case JOBCONF_U64:
         fprintf(f, "%" PRIu64 "L;\n", *(const uint64_t *) slot);
         return 0;
@@ -557,22 +592,28 @@ static int put_env(FILE *f, const struct jp_envvar *list, size_t n)
     return 0;
 }
 
-/* Writes the lists at the end of a group. */
-static int put_lists(FILE *f, const char *group, const struct jp_jobconf *conf)
+/* Writes the groups of all options besides --nccl-profile. */
+static int put_sides(FILE *f, const struct jp_jobconf *conf)
 {
-    if (!strcmp(group, "nccl"))
-        return put_settings(f, conf->settings, conf->n_settings) < 0 ||
-                       put_env(f, conf->env, conf->n_env) < 0
-                   ? -1
-                   : 0;
-    if (!strcmp(group, "copper"))
-        return put_settings(f, conf->copper_settings, conf->n_copper_settings);
-    if (!strcmp(group, "util"))
-        return put_settings(f, conf->util_settings, conf->n_util_settings);
-    if (!strcmp(group, "clock"))
-        return put_settings(f, conf->clock_settings, conf->n_clock_settings);
-    if (!strcmp(group, "nsys"))
-        return put_settings(f, conf->nsys_settings, conf->n_nsys_settings);
+    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++) {
+        const struct jp_grammar *grammar = grammar_of(i);
+        const struct jp_conf_key *key = grammar->form->conf_keys;
+        const struct jobconf_side *side = &conf->sides[i];
+
+        fprintf(f, "%s = {\n", grammar->group);
+        if (put_string(f, "  request = ", side->request, ";\n") < 0)
+            return -1;
+        for (size_t k = 0; key && key[k].name; k++) {
+            fprintf(f, "  %s = ", key[k].name);
+            if (!key[k].is_text)
+                put_u32(f, side->numbers[k]);
+            else if (put_string(f, "", side->texts[k], ";\n") < 0)
+                return -1;
+        }
+        if (put_settings(f, side->settings, side->n_settings) < 0)
+            return -1;
+        fputs("};\n", f);
+    }
     return 0;
 }
 
@@ -592,14 +633,17 @@ static int put_all(FILE *f, const struct jp_jobconf *conf)
         }
         if (put_field(f, *group ? "  " : "", field, conf) < 0)
             return -1;
-        /* The last field of a group is followed by its lists. */
         last = i + 1 == jobconf_n_fields ||
                strcmp(jobconf_fields[i + 1].group, group) != 0;
-        if (last && *group) {
-            if (put_lists(f, group, conf) < 0)
-                return -1;
+        if (!last || !*group)
+            continue;
+        /* NCCL's group ends with its lists; the other options follow it. */
+        if (strcmp(group, "nccl") != 0)
             fputs("};\n", f);
-        }
+        else if (put_settings(f, conf->settings, conf->n_settings) < 0 ||
+                 put_env(f, conf->env, conf->n_env) < 0 ||
+                 fputs("};\n", f) < 0 || put_sides(f, conf) < 0)
+            return -1;
     }
     return 0;
 }
@@ -670,10 +714,12 @@ void jobconf_fini(struct jp_jobconf *conf)
         if (jobconf_fields[i].kind == JOBCONF_STRING)
             free(*(char **) ((char *) conf + jobconf_fields[i].offset));
     free_settings(conf->settings, conf->n_settings);
-    free_settings(conf->copper_settings, conf->n_copper_settings);
-    free_settings(conf->util_settings, conf->n_util_settings);
-    free_settings(conf->clock_settings, conf->n_clock_settings);
-    free_settings(conf->nsys_settings, conf->n_nsys_settings);
+    for (enum jp_option i = 0; i < OPTIONS; i++) {
+        free(conf->sides[i].request);
+        free_settings(conf->sides[i].settings, conf->sides[i].n_settings);
+        for (size_t k = 0; k < JP_CONF_KEYS_MAX; k++)
+            free(conf->sides[i].texts[k]);
+    }
     for (size_t i = 0; i < conf->n_env; i++) {
         free(conf->env[i].name);
         free(conf->env[i].value);
@@ -698,39 +744,21 @@ const char *jobconf_find(const struct jp_jobconf *conf, const char *key)
     return find_setting(conf->settings, conf->n_settings, key);
 }
 
-const char *jobconf_copper(const struct jp_jobconf *conf, const char *key)
+const char *jobconf_side_find(const struct jp_jobconf *conf,
+                              enum jp_option option, const char *key)
 {
-    return find_setting(conf->copper_settings, conf->n_copper_settings, key);
+    const struct jobconf_side *side = &conf->sides[option];
+
+    return find_setting(side->settings, side->n_settings, key);
 }
 
-const char *jobconf_util(const struct jp_jobconf *conf, const char *key)
+const char *jobconf_labels(const struct jp_jobconf *conf)
 {
-    return find_setting(conf->util_settings, conf->n_util_settings, key);
-}
+    const char *labels = NULL;
 
-const char *jobconf_clock(const struct jp_jobconf *conf, const char *key)
-{
-    return find_setting(conf->clock_settings, conf->n_clock_settings, key);
-}
-
-const char *jobconf_nsys(const struct jp_jobconf *conf, const char *key)
-{
-    return find_setting(conf->nsys_settings, conf->n_nsys_settings, key);
-}
-
-void jobconf_sides(const struct jp_jobconf *conf,
-                   struct jobconf_side sides[JOBCONF_SIDES])
-{
-    sides[0] = (struct jobconf_side){"copper", conf->copper_request,
-                                     conf->copper_settings,
-                                     conf->n_copper_settings};
-    sides[1] = (struct jobconf_side){
-        "util", conf->util_request, conf->util_settings, conf->n_util_settings};
-    sides[2] = (struct jobconf_side){"clock", conf->clock_request,
-                                     conf->clock_settings,
-                                     conf->n_clock_settings};
-    sides[3] = (struct jobconf_side){
-        "nsys", conf->nsys_request, conf->nsys_settings, conf->n_nsys_settings};
+    for (enum jp_option i = 0; i < OPTIONS && !labels; i++)
+        labels = jobconf_side_find(conf, i, "labels");
+    return labels;
 }
 
 /* --- without a user's paths -------------------------------------------------
@@ -808,12 +836,12 @@ int jobconf_hide_paths(struct jp_jobconf *conf)
             rc = cut_path(&conf->env[i].value, step);
     free(step);
     if (rc < 0 || cut_path(&conf->command, NULL) < 0 ||
-        cut_settings(conf->settings, conf->n_settings) < 0 ||
-        cut_settings(conf->copper_settings, conf->n_copper_settings) < 0 ||
-        cut_settings(conf->util_settings, conf->n_util_settings) < 0 ||
-        cut_settings(conf->clock_settings, conf->n_clock_settings) < 0 ||
-        cut_settings(conf->nsys_settings, conf->n_nsys_settings) < 0)
+        cut_settings(conf->settings, conf->n_settings) < 0)
         return -1;
+    for (enum jp_option i = 0; i < OPTIONS; i++)
+        if (cut_settings(conf->sides[i].settings, conf->sides[i].n_settings) <
+            0)
+            return -1;
     /* It is a path of the user as a whole. */
     if (conf->submit_dir)
         conf->submit_dir[0] = '\0';

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "common/options.h"
 #include "common/sha256.h"
 
 #define JP_JOBCONF_SCHEMA 1
@@ -34,11 +35,6 @@ struct jp_setting {
     char *where;  /* "/etc/jobprof/jobprof.conf:12" or "" */
     char *reason; /* one sentence or "" */
 };
-
-/* The variable of the tasks with Copper's mount point. */
-#define JP_COPPER_MOUNT "COPPER_MOUNT"
-/* In raw/: the nodes on which Copper was to run, one per line. */
-#define JP_COPPER_NODES "node_file.txt"
 
 /* One variable for the tasks. `%N` in value is the node's name, expanded on
  * the node. */
@@ -71,6 +67,19 @@ enum jp_summary {
     JP_SUMMARY_OFF,
     JP_SUMMARY_LINE,
     JP_SUMMARY_CARD
+};
+
+/* What an option besides --nccl-profile adds to a step. All strings owned. */
+#define JP_CONF_KEYS_MAX 8
+struct jobconf_side {
+    char *request;               /* the requested mode: "off" ... */
+    struct jp_setting *settings; /* in effect; none if the option does
+                                    nothing in this step */
+    size_t n_settings;
+    /* By conf_keys of its struct jp_option_form: 0 or the number, "" or the
+     * text. */
+    uint32_t numbers[JP_CONF_KEYS_MAX];
+    char *texts[JP_CONF_KEYS_MAX];
 };
 
 struct jp_jobconf {
@@ -109,30 +118,11 @@ struct jp_jobconf {
     /* a sentence about what may hide the library or the folder from the tasks
      * of a container, or "" */
     char *container_note;
-    char *copper_request;
     struct jp_setting *settings;
     size_t n_settings;
-    struct jp_setting *copper_settings;
-    size_t n_copper_settings;
-    /* Samples of utilisation: the requested mode ("off" or "auto"); mode,
-     * period and labels in effect. Samples are taken if policy.util_period_ms
-     * is not 0. */
-    char *util_request;
-    struct jp_setting *util_settings;
-    size_t n_util_settings;
-    /* Clock probes between nodes: the requested word, and the values in effect.
-     * A cadence of 0 means no probes. The key signs their packets and is never
-     * shown. */
-    char *clock_request, *clock_interfaces, *clock_key;
-    uint32_t clock_cadence_us, clock_window_ms, clock_spacing_us;
-    uint32_t clock_snapshot_ms, clock_cpu_permille;
-    struct jp_setting *clock_settings;
-    size_t n_clock_settings;
-    /* Ranks under nsys: the requested word, and the values in effect, empty if
-     * no rank runs under nsys. The variables of the tasks are in env. */
-    char *nsys_request;
-    struct jp_setting *nsys_settings;
-    size_t n_nsys_settings;
+    /* The other options. That of OPTION_NCCL is empty: its members are above.
+     */
+    struct jobconf_side sides[OPTIONS];
     struct jp_envvar *env;
     size_t n_env;
     enum jp_summary summary;
@@ -177,21 +167,10 @@ char *jobconf_step_name(const struct jp_jobconf *conf,
 int jobconf_hide_paths(struct jp_jobconf *conf);
 /* The value of a setting for NCCL, or NULL. Borrowed. */
 const char *jobconf_find(const struct jp_jobconf *conf, const char *key);
-/* The same for the other options. */
-const char *jobconf_copper(const struct jp_jobconf *conf, const char *key);
-const char *jobconf_util(const struct jp_jobconf *conf, const char *key);
-const char *jobconf_clock(const struct jp_jobconf *conf, const char *key);
-const char *jobconf_nsys(const struct jp_jobconf *conf, const char *key);
-
-/* What a step was asked for beside NCCL: one of the other options. */
-struct jobconf_side {
-    const char *name;    /* "util" */
-    const char *request; /* as the user or the site gave it, borrowed */
-    const struct jp_setting *settings; /* n_settings in effect, borrowed */
-    size_t n_settings;
-};
-enum { JOBCONF_SIDES = 4 };
-void jobconf_sides(const struct jp_jobconf *conf,
-                   struct jobconf_side sides[JOBCONF_SIDES]);
+/* The user's labels of the run, a setting of whichever option; NULL: none. */
+const char *jobconf_labels(const struct jp_jobconf *conf);
+/* The value of a setting of another option, or NULL. Borrowed. */
+const char *jobconf_side_find(const struct jp_jobconf *conf,
+                              enum jp_option option, const char *key);
 
 #endif

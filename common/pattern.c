@@ -76,6 +76,20 @@ int pattern_check(const char *pattern, struct jp_error *err)
     return 0;
 }
 
+bool pattern_names_job(const char *pattern)
+{
+    bool array = false, index = false;
+
+    /* "%%" is skipped as a pair, so that "%%j" is not taken for "%j". */
+    for (const char *c = pattern; (c = strchr(c, '%')) && c[1]; c += 2) {
+        if (c[1] == 'j' || c[1] == 'J')
+            return true;
+        array = array || c[1] == 'A';
+        index = index || c[1] == 'a';
+    }
+    return array && index;
+}
+
 int pattern_check_path(const char *path, struct jp_error *err)
 {
     if (check_bytes(path, err) < 0)

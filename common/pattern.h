@@ -10,6 +10,7 @@
 #ifndef JP_COMMON_PATTERN_H
 #define JP_COMMON_PATTERN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/error.h"
@@ -25,6 +26,10 @@ struct pattern_facts {
 };
 
 int pattern_check(const char *pattern, struct jp_error *err);
+
+/* Whether a pattern gives each job its own name: it has %j, %J, or %A with
+ * %a. */
+bool pattern_names_job(const char *pattern);
 
 /* Checks a plain path, which must be absolute. */
 int pattern_check_path(const char *path, struct jp_error *err);

@@ -75,19 +75,6 @@ static int set_mode(struct plan_side *side, int mode, const char *where,
     return 0;
 }
 
-/* The key of an option's default in the settings files. */
-static const char *default_name(const struct jp_grammar *grammar)
-{
-    static const char *const names[OPTIONS] = {
-        [OPTION_NCCL] = "nccl.default",
-        [OPTION_COPPER] = "copper.default",
-        [OPTION_UTIL] = "util.default",
-        [OPTION_CLOCK] = "clock.default",
-        [OPTION_NSYS] = "nsys.default"};
-
-    return names[grammar->id];
-}
-
 int plan_load_site(const char *config, struct jp_sitefile *out,
                    struct jp_error *err)
 {
@@ -144,7 +131,7 @@ static int settle_mode(const struct plan_input *in,
                        struct plan_side *side, struct jp_error *err)
 {
     const struct sitefile_value *lock =
-        sitefile_lock(site, default_name(side->grammar));
+        sitefile_lock(site, side->grammar->default_name);
     bool differs = lock && side->mode != site_mode;
     bool by_site = side->mode && side->mode_source == PLAN_SITE;
     char reason[512];
@@ -283,7 +270,7 @@ static int merge_file(struct plan_side *side, const struct jp_sitefile *file,
     const struct sitefile_value *from;
     char name[64];
 
-    from = sitefile_find(file, default_name(grammar));
+    from = sitefile_find(file, grammar->default_name);
     if (from && set_mode(side, grammar_find_mode(grammar, from->value),
                          from->where, source, err) < 0)
         return -1;
@@ -412,27 +399,27 @@ static int rank(const struct plan_side *side, enum plan_source source,
 }
 
 /* Decides between the mode and the knob that turns the option on or off
- * (grammar->on). The higher source wins; within one source, the knob's "off"
- * wins. */
+ * (on of struct jp_option_form). The higher source wins; within one source, the
+ * knob's "off" wins. */
 static int settle_switch(struct plan_side *side, struct jp_error *err)
 {
     const struct jp_grammar *grammar = side->grammar;
-    const struct plan_value *on = grammar->on ? plan_find(side, grammar->on)
-                                              : NULL;
+    const char *name = grammar->form->on;
+    const struct plan_value *on = name ? plan_find(side, name) : NULL;
     int above;
     bool yes;
 
     if (!on || !on->value)
         return 0;
-    yes = plan_number(side, grammar->on) != 0;
+    yes = plan_number(side, name) != 0;
     above = rank(side, on->source, on->where) -
             rank(side, side->mode_source, side->mode_where);
     if (!yes)
         return above < 0 ? 0 : set_mode(side, 0, on->where, on->source, err);
     if (above <= 0 || side->mode)
         return 0;
-    if (set_mode(side, grammar_find_mode(grammar, grammar->on_mode), on->where,
-                 on->source, err) < 0)
+    if (set_mode(side, grammar_find_mode(grammar, grammar->form->on_mode),
+                 on->where, on->source, err) < 0)
         return -1;
     return merge_sets(side, PLAN_DEFAULT, "", err);
 }
@@ -443,7 +430,7 @@ static int settle_switch(struct plan_side *side, struct jp_error *err)
 static int bear(const struct plan_input *in, struct plan_side *side,
                 const struct jp_error *why, struct jp_error *err)
 {
-    if (!side->grammar->on || in->strict)
+    if (!side->grammar->form->on || in->strict)
         return error_set(err, "%s", why->text);
     return side->trouble ? 0 : set_text(&side->trouble, why->text, err);
 }
@@ -474,11 +461,6 @@ static int merge_side(const struct plan_input *in, struct plan_side *side,
                       const struct jp_sitefile *site,
                       const struct jp_sitefile *user, struct jp_error *err)
 {
-    const char *const given[OPTIONS] = {[OPTION_NCCL] = in->nccl,
-                                        [OPTION_COPPER] = in->copper,
-                                        [OPTION_UTIL] = in->util,
-                                        [OPTION_CLOCK] = in->clock,
-                                        [OPTION_NSYS] = in->nsys};
     bool nccl = side->grammar->id == OPTION_NCCL;
     const char *env = side->grammar->env;
     const char *text = nccl ? env_or_copy(in, env, "SLURM_JOBPROF_NCCL")
@@ -495,7 +477,8 @@ static int merge_side(const struct plan_input *in, struct plan_side *side,
         (merge_variables(in, side, &why) < 0 && bear(in, side, &why, err) < 0))
         return -1;
     if (merge_text(side, text, PLAN_ENV, env, err) < 0 ||
-        merge_text(side, given[side->grammar->id], PLAN_OPTION, "", err) < 0 ||
+        merge_text(side, in->given[side->grammar->id], PLAN_OPTION, "", err) <
+            0 ||
         (merge_named(in, side, &why) < 0 && bear(in, side, &why, err) < 0) ||
         settle_switch(side, err) < 0 ||
         settle_mode(in, site, site_mode, side, err) < 0)
@@ -525,23 +508,18 @@ static int get_site(const struct plan_input *in, struct jp_plan *plan,
 int plan_make(const struct plan_input *in, struct jp_plan *out,
               struct jp_error *err)
 {
-    struct jp_plan plan = {.nccl.grammar = grammar_nccl(),
-                           .copper.grammar = grammar_copper(),
-                           .util.grammar = grammar_util(),
-                           .clock.grammar = grammar_clock(),
-                           .nsys.grammar = grammar_nsys()};
+    struct jp_plan plan = {.node_memory_bytes = 0};
     struct jp_sitefile user = {0};
     int rc = -1;
 
-    /* In the order of enum jp_option; each side is independent of the
-     * others. */
-    if (get_site(in, &plan, err) < 0 || load_user(in, &user, err) < 0 ||
-        merge_side(in, &plan.nccl, plan.site, &user, err) < 0 ||
-        merge_side(in, &plan.copper, plan.site, &user, err) < 0 ||
-        merge_side(in, &plan.util, plan.site, &user, err) < 0 ||
-        merge_side(in, &plan.clock, plan.site, &user, err) < 0 ||
-        merge_side(in, &plan.nsys, plan.site, &user, err) < 0 ||
-        read_node_memory(&plan, err) < 0)
+    if (get_site(in, &plan, err) < 0 || load_user(in, &user, err) < 0)
+        goto out;
+    for (enum jp_option i = 0; i < OPTIONS; i++) {
+        plan.sides[i].grammar = grammar_of(i);
+        if (merge_side(in, &plan.sides[i], plan.site, &user, err) < 0)
+            goto out;
+    }
+    if (read_node_memory(&plan, err) < 0)
         goto out;
     sitefile_policy(plan.site, &plan.policy);
     *out = plan;
@@ -613,11 +591,8 @@ void plan_fini(struct jp_plan *plan)
 {
     if (!plan)
         return;
-    side_fini(&plan->nccl);
-    side_fini(&plan->copper);
-    side_fini(&plan->util);
-    side_fini(&plan->clock);
-    side_fini(&plan->nsys);
+    for (enum jp_option i = 0; i < OPTIONS; i++)
+        side_fini(&plan->sides[i]);
     if (plan->own_site)
         sitefile_fini(plan->own_site);
     free(plan->own_site);
@@ -628,70 +603,46 @@ void plan_fini(struct jp_plan *plan)
 
 bool plan_is_printed(const struct jp_plan *plan)
 {
-    const struct plan_side *nccl = &plan->nccl;
+    const struct plan_side *nccl = &plan->sides[OPTION_NCCL];
 
     return nccl->mode && nccl->mode == grammar_find_mode(nccl->grammar, "plan");
 }
 
 bool plan_is_profiled(const struct jp_plan *plan)
 {
-    return plan->nccl.mode && !plan_is_printed(plan);
+    return plan->sides[OPTION_NCCL].mode && !plan_is_printed(plan);
 }
 
 void plan_drop_srun(struct jp_plan *plan)
 {
-    plan->copper.mode = plan->nsys.mode = plan->clock.mode = 0;
+    for (enum jp_option i = 0; i < OPTIONS; i++)
+        if (grammar_of(i)->form->only_srun)
+            plan->sides[i].mode = 0;
 }
 
-bool plan_is_explicit(const struct jp_plan *plan)
+bool plan_side_is_asked(const struct plan_side *side)
 {
-    return (plan_is_profiled(plan) && plan->nccl.mode_source >= PLAN_ENV) ||
-           (plan->copper.mode && plan->copper.mode_source >= PLAN_ENV) ||
-           plan_is_sampled(plan) || plan_is_clocked(plan) ||
-           plan_is_traced(plan);
+    bool (*is_asked)(const struct plan_side *) = side->grammar->form->is_asked;
+
+    return is_asked ? is_asked(side)
+                    : side->mode && side->mode_source >= PLAN_ENV;
 }
 
-bool plan_is_sampled(const struct jp_plan *plan)
-{
-    const struct plan_side *util = &plan->util;
-
-    return util->mode && util->mode_source >= PLAN_ENV &&
-           (plan_number(util, "period") ||
-            plan_find(util, "period")->source <= PLAN_SITE);
-}
-
-/* Whether the option was requested by itself or by its own variable, not by
- * variables or a file of another program. */
-static bool is_own(const struct plan_side *side)
+bool plan_side_is_own(const struct plan_side *side)
 {
     return side->mode && (side->mode_source == PLAN_OPTION ||
                           !strcmp(side->mode_where, side->grammar->env));
 }
 
-bool plan_is_clocked(const struct jp_plan *plan)
+bool plan_is_explicit(const struct jp_plan *plan)
 {
-    return is_own(&plan->clock) && !plan->clock.trouble;
-}
-
-bool plan_is_traced(const struct jp_plan *plan)
-{
-    return plan->nsys.mode && plan->nsys.mode_source >= PLAN_ENV;
-}
-
-bool plan_probes_clocks(const struct jp_plan *plan, uint32_t nodes,
-                        bool trouble)
-{
-    const struct plan_side *clock = &plan->clock;
-
-    if (clock->trouble && !trouble)
-        return false;
-    /* Probes need a second node, but an explicit request counts for a step of
-     * one node as well. */
-    if (clock->mode)
-        return nodes != 1 || is_own(clock);
-    return clock->mode_source == PLAN_DEFAULT && nodes != 1 &&
-           plan->nccl.mode &&
-           (plan->nccl.mode_source >= PLAN_ENV || plan_is_printed(plan));
+    if (plan_is_profiled(plan) &&
+        plan->sides[OPTION_NCCL].mode_source >= PLAN_ENV)
+        return true;
+    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++)
+        if (plan_side_is_asked(&plan->sides[i]))
+            return true;
+    return false;
 }
 
 /* Whether the value of an option or variable requests anything. */
@@ -702,11 +653,8 @@ static bool asks(const char *text)
 
 bool plan_is_asked(const struct plan_input *in)
 {
-    if (asks(in->nccl) || asks(in->copper) || asks(in->util) ||
-        asks(in->clock) || asks(in->nsys))
-        return true;
     for (enum jp_option i = 0; i < OPTIONS; i++)
-        if (asks(plan_env(in, grammar_of(i)->env)))
+        if (asks(in->given[i]) || asks(plan_env(in, grammar_of(i)->env)))
             return true;
     return false;
 }
@@ -720,7 +668,7 @@ static int check_mode(const struct jp_sitefile *site,
                       const struct jp_request *request, struct jp_error *err)
 {
     const struct jp_grammar *grammar = request->grammar;
-    const char *name = default_name(grammar);
+    const char *name = grammar->default_name;
     const struct sitefile_value *lock = sitefile_lock(site, name);
     const struct sitefile_value *value = sitefile_find(site, name);
     const char *mode = grammar->modes[request->mode].name;

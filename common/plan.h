@@ -84,7 +84,7 @@ struct plan_side {
 };
 
 struct jp_plan {
-    struct plan_side nccl, copper, util, clock, nsys;
+    struct plan_side sides[OPTIONS];
     struct jp_policy policy;
     const struct jp_sitefile *site; /* the site file, for plan_site */
     struct jp_sitefile *own_site;   /* the same if read by the plan, or NULL */
@@ -96,12 +96,8 @@ struct plan_input {
     /* the site file if the caller has read it, borrowed by the plan as well;
      * NULL: it is read */
     const struct jp_sitefile *site;
-    const char *default_mode; /* the plugstack line's default=; NULL: off */
-    const char *nccl;         /* --nccl-profile; NULL: not given */
-    const char *copper;       /* --copper-profile; NULL: not given */
-    const char *util;         /* --util-profile; NULL: not given */
-    const char *clock;        /* --clock-profile; NULL: not given */
-    const char *nsys;         /* --nsys-profile; NULL: not given */
+    const char *default_mode;   /* the plugstack line's default=; NULL: off */
+    const char *given[OPTIONS]; /* the options' values; NULL: not given */
     /* a variable's value or NULL; NULL: getenv */
     const char *(*env)(void *arg, const char *name);
     void *env_arg;
@@ -129,27 +125,16 @@ void plan_fini(struct jp_plan *plan);
 bool plan_is_profiled(const struct jp_plan *plan);
 /* Whether mode plan is requested. */
 bool plan_is_printed(const struct jp_plan *plan);
-/* Whether the user requests utilisation samples. Then the step has a report,
- * even if everything else is off. */
-bool plan_is_sampled(const struct jp_plan *plan);
-/* Whether the user requests clock probes, by the option or JOBPROF_CLOCK. Then
- * the step has a report. */
-bool plan_is_clocked(const struct jp_plan *plan);
-/* Whether the user requests runs under nsys. Then the step has a report. */
-bool plan_is_traced(const struct jp_plan *plan);
-/* Whether clocks are probed in a step with that many nodes (0: unknown) that
- * has a report. They are if any source turns them on and, unless one turns them
- * off, in steps of several nodes for which the user requests an NCCL profile.
- * trouble: the answer if there were no mistake in another program's
- * settings. */
-bool plan_probes_clocks(const struct jp_plan *plan, uint32_t nodes,
-                        bool trouble);
+/* Whether the user requests what an option besides --nccl-profile does. Then
+ * the step has a report, even if everything else is off. */
+bool plan_side_is_asked(const struct plan_side *side);
+/* Whether an option was requested by itself or by its own variable, not by
+ * variables or a file of another program. */
+bool plan_side_is_own(const struct plan_side *side);
+/* Turns off what only a step of srun can have. */
+void plan_drop_srun(struct jp_plan *plan);
 /* Whether the user has requested anything, by option or variable, instead of a
  * default. */
-/* Turns off what only a step of srun can have: Copper's daemons, nsys, and
- * clocks of several nodes. */
-void plan_drop_srun(struct jp_plan *plan);
-
 bool plan_is_explicit(const struct jp_plan *plan);
 /* Whether the user requests anything. Then a problem is reported even if the
  * settings could not be merged. Otherwise the site is told (sitelog.h). */
@@ -173,7 +158,7 @@ uint64_t plan_number(const struct plan_side *side, const char *knob);
 const struct plan_value *plan_find(const struct plan_side *side,
                                    const char *knob);
 
-/* The value of a site key that is not a knob ("nccl.known_bad", "copper.cores",
+/* The value of a site key that is not a knob ("nccl.known_bad",
  * "container_binds"), or NULL. plan_site_value also returns its place.
  * Borrowed. */
 const char *plan_site(const struct jp_plan *plan, const char *name);

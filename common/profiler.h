@@ -9,19 +9,13 @@
 #define JP_COMMON_PROFILER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "common/knob.h"
-
-enum jp_option {
-    OPTION_NCCL,   /* --nccl-profile: a plugin that NCCL loads */
-    OPTION_COPPER, /* --copper-profile */
-    OPTION_UTIL,   /* --util-profile */
-    OPTION_CLOCK,  /* --clock-profile */
-    OPTION_NSYS,   /* --nsys-profile */
-    OPTIONS
-};
+#include "common/options.h"
 
 struct jp_profiler;
+struct plan_side;
 
 /* A word of an option. */
 struct jp_mode {
@@ -42,10 +36,46 @@ typedef int profiler_take(void *arg, const char *knob, const char *value,
 typedef int profiler_read(const char *path, profiler_take *take, void *arg,
                           struct jp_error *err);
 
+/* A number or a text in an option's group of job.conf, besides the request and
+ * the settings in effect. */
+struct jp_conf_key {
+    const char *name;
+    bool is_text;
+};
+
+/* What an option is, besides the words and knobs of its profilers. Absent
+ * members are NULL. */
+struct jp_option_form {
+    const char *off; /* help of the mode off */
+    /* A knob whose value may be given instead of a mode and then means
+     * modes[1]. */
+    const char *first;
+    /* A knob by which another program's settings turn the option on or off, and
+     * the mode that it then has. A mistake in that program's variables or file
+     * affects only this option. */
+    const char *on, *on_mode;
+    bool bare; /* key=value may be given instead of a mode, and then means
+                  modes[1] */
+    const char *on_page; /* what its settings are for, in the page's table of
+                            settings; NULL: they are not shown there */
+    bool only_srun;      /* only steps of srun can have it, scripts cannot */
+    /* Whether the user asks for it, so that the step has a report even if
+     * everything else is off. NULL: if its mode comes from the option or a
+     * variable. */
+    bool (*is_asked)(const struct plan_side *side);
+    /* A knob that is a part of the policy: its key there, and its member of
+     * struct jp_policy. */
+    const char *policy_knob, *policy_key;
+    size_t policy_at;
+    const struct jp_conf_key *conf_keys; /* at most JP_CONF_KEYS_MAX; {0} ends
+                                            them */
+};
+
 struct jp_profiler {
     const char *name;  /* in known-bad lists and in job.conf: "recorder" */
     const char *title; /* in a sentence: "the recorder" */
     enum jp_option option;
+    const struct jp_option_form *form; /* of an option of its own */
     const struct jp_mode *words; /* words that request it; {0} ends them */
     /* Its own knobs; {0} ends them, NULL: none. `modes` is relative to words,
      * 0: all of them. If two profilers have a row of the same name, it is one

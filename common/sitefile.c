@@ -28,8 +28,11 @@
 #define DAY (24 * 60 * MINUTE)
 
 const char *const sitekeys_groups[SITEKEYS_GROUPS] = {
-    "nccl",   "copper", "util",    "clock",   "nsys",
-    "policy", "upload", "history", "metrics", ""};
+#define ROW(up, low) #low,
+    JP_OPTIONS(ROW)
+#undef ROW
+        "policy",
+    "upload", "history", "metrics", ""};
 
 /* Keys of the site file about NCCL profiles, whichever profiler makes them. */
 static const struct jp_knob site_nccl[] = {
@@ -205,6 +208,7 @@ static void add_key(struct sitekey *keys, size_t *n, const char *group,
 static void add_knobs(const struct jp_grammar *grammar, struct sitekey *keys,
                       size_t *n)
 {
+    const struct jp_option_form *form = grammar->form;
     bool nccl = grammar->id == OPTION_NCCL;
 
     for (size_t i = 0; i < grammar->n_knobs && *n < SITEKEYS_MAX; i++) {
@@ -221,11 +225,10 @@ static void add_knobs(const struct jp_grammar *grammar, struct sitekey *keys,
             key.group = "";
         if (nccl && !strcmp(knob->name, "nccl"))
             key.key = "version";
-        /* The period of samples is a part of the policy. */
-        if (grammar->id == OPTION_UTIL && !strcmp(knob->name, "period")) {
+        if (form->policy_knob && !strcmp(knob->name, form->policy_knob)) {
             key.group = "policy";
-            key.key = "util_period";
-            key.policy_offset = offsetof(struct jp_policy, util_period_ms);
+            key.key = form->policy_key;
+            key.policy_offset = form->policy_at;
         }
         keys[(*n)++] = key;
     }

@@ -1,4 +1,4 @@
-/* backend.h - what a profiler provides: three interfaces (faces), each
+/* backend.h - what a profiler provides: four interfaces (faces), each
  * optional.
  *
  * A backend is one const struct `backend_<folder>` with designated
@@ -13,6 +13,7 @@
  * - reader: after the step. Its raw files become records (reader.h).
  * - runner: where something must run beside the tasks. One supervisor in
  *   jobprof-node starts, awaits and collects it, in bounded time.
+ * - side: of an option besides --nccl-profile, what it adds to a step (side.h).
  *
  * What a source of data adds to a report is no face of a backend, but a feature
  * (orchestrator/feature/feature.h). What the node agent runs by itself is a
@@ -34,8 +35,9 @@
 #include "common/plan.h"
 #include "common/profiler.h"
 #include "plugins/reader.h"
+#include "plugins/side.h"
 
-#define BACKEND_ABI 7
+#define BACKEND_ABI 8
 #define BACKEND_ENV_MAX 64
 
 /* Everything that a planner may use; borrowed for the call. */
@@ -102,6 +104,12 @@ struct backend_planner {
  * only sweep may block. Strings passed to start live until destroy; place and
  * sweep may be NULL. */
 struct backend_runner {
+    /* In raw/: the names of the nodes on which it runs, one a line, in the
+     * order of the step. */
+    const char *nodes_file;
+    /* The number of CPUs that it needs on each node, at least 1: its step asks
+     * for that many. NULL: 1. */
+    uint32_t (*cpus)(const struct jp_plan *plan);
     /* Returns the runner for these settings. NULL: always this one. */
     const struct backend_runner *(*of)(const struct jp_jobconf *conf);
     /* In srun, before anything is started: prepares what the nodes of the step
@@ -152,6 +160,7 @@ struct backend {
     const struct backend_planner *planner;
     const struct backend_reader *reader;
     const struct backend_runner *runner;
+    const struct launch_side *side; /* of an option of its own */
     /* Doctor's checks of it on this host, one line each; plan: the settings.
      * NULL: for an NCCL profiler the configured library is checked. */
     int (*look)(const struct jp_plan *plan, backend_note *say, void *arg,
@@ -167,6 +176,13 @@ extern const struct backend *const backend_registry[];
 
 /* Returns the backend of that name and of this ABI, or NULL. */
 const struct backend *backend_find(const char *name);
+/* The backend that has this option for itself; NULL: none (OPTION_NCCL). */
+const struct backend *backend_of_option(enum jp_option option);
+/* What that option adds to a step; one without hooks if there is none. */
+const struct launch_side *backend_side(enum jp_option option);
+/* The option that runs something beside the tasks of a step with these
+ * settings, or OPTIONS. conf NULL: the first one that can. */
+enum jp_option backend_beside(const struct jp_jobconf *conf);
 
 /* Returns the profiler that a library belongs to: it is a plugin for NCCL and
  * contains the mark of one of our profilers. Follows links, reads at most

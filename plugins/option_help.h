@@ -1,6 +1,14 @@
-/* option_help.h - the texts of srun --help: for each option what it does, its
- * modes, where the report goes and what to read. The module adds the default to
- * the first one.
+/* option_help.h - what the SPANK module knows of the options. Here is
+ * --nccl-profile; plugins/NAME/NAME_option.h has the others.
+ *
+ * JP_HELP_*: a text of srun --help: what the option does, its modes, where the
+ * report goes and what to read. The module adds the default to the first one.
+ * JP_TRY_*: the mode that a refusal proposes.
+ * JP_ONLY_SRUN_*: what only steps of srun can have, as a noun for a sentence;
+ * "": scripts have it, too.
+ * JP_IS_SLOW_*: whether resolve may take a minute to start it.
+ * JP_VARIABLES_*: beginnings of names of the tasks' variables that it sets,
+ * each with a comma.
  */
 #ifndef JP_PLUGINS_OPTION_HELP_H
 #define JP_PLUGINS_OPTION_HELP_H
@@ -13,21 +21,9 @@
     " or plan. The report goes to jobprof-JOBID/step-STEPID in "               \
     "the folder of submission, and srun prints its verdict. Keys and "         \
     "examples: man jobprof.conf, man jobprof. Default: "
-#define JP_HELP_COPPER                                                         \
-    "Runs the Copper file cache beside the step and profiles it; MODE is off " \
-    "or " JP_WORDS_COPPER ". Same report; man jobprof. Default: off"
-#define JP_HELP_UTIL                                                           \
-    "Samples the nodes' use of CPUs, GPUs, memory and network; MODE is "       \
-    "off, " JP_WORDS_UTIL                                                      \
-    " or a period (200ms, 1s). Same report; man jobprof. "                     \
-    "Default: auto in profiled steps"
-#define JP_HELP_CLOCK                                                          \
-    "Compares the nodes' clocks; MODE is off or " JP_WORDS_CLOCK               \
-    ". Same report; man jobprof. Default: auto in profiled steps of several "  \
-    "nodes"
-#define JP_HELP_NSYS                                                           \
-    "Runs ranks under Nsight Systems (nsys profile); MODE is "                 \
-    "off, " JP_WORDS_NSYS                                                      \
-    " or ranks=0;8. Same report; man jobprof. Default: off"
+#define JP_TRY_NCCL "auto"
+#define JP_ONLY_SRUN_NCCL ""
+#define JP_IS_SLOW_NCCL false
+#define JP_VARIABLES_NCCL "NCCL_PROFILE", "NCCL_INSPECTOR_",
 
 #endif

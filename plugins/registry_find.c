@@ -21,6 +21,51 @@ const struct backend *backend_find(const char *name)
     return NULL;
 }
 
+/* --- by an option --------------------------------------------------------- */
+
+const struct backend *backend_of_option(enum jp_option option)
+{
+    for (const struct backend *const *b = backend_registry; *b; b++)
+        if ((*b)->abi == BACKEND_ABI && (*b)->about.option == option &&
+            (*b)->side)
+            return *b;
+    return NULL;
+}
+
+const struct launch_side *backend_side(enum jp_option option)
+{
+    static const struct launch_side none;
+    const struct backend *backend = backend_of_option(option);
+
+    return backend ? backend->side : &none;
+}
+
+enum jp_option backend_beside(const struct jp_jobconf *conf)
+{
+    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++) {
+        const struct backend *backend = backend_of_option(i);
+        const char *mode = conf ? jobconf_side_find(conf, i, "mode") : "";
+
+        if (backend && backend->runner && mode && strcmp(mode, "off") != 0)
+            return i;
+    }
+    return OPTIONS;
+}
+
+bool side_takes_cupti(const struct jp_jobconf *conf, const char **title)
+{
+    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++) {
+        const struct backend *backend = backend_of_option(i);
+
+        if (backend && backend->side->takes_cupti &&
+            backend->side->takes_cupti(conf)) {
+            *title = backend->about.title;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* --- by a library -------------------------------------------------------- */
 
 /* The names that NCCL looks up in a plugin begin like this. */

@@ -1,5 +1,7 @@
 /* apply.c - requests and helpers' answers become environment variables. */
 #include "spank/module.h"
+#include "common/options.h"
+#include "plugins/option_help.h"
 
 #define NAME "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789"
 enum { LINES = 256, RESOLVE_MS = 3000, MOUNT_MS = 70000, BEGIN_MS = 2000 };
@@ -20,9 +22,11 @@ static bool set(spank_t sp, const char *name, const char *value, bool force)
 }
 
 /* Any user can write JOBPROF_SET, so only names that we set ourselves count. */
-static const char *const ours[] = {
-    "JOBPROF_",     "SLURM_JOBPROF_", "NCCL_PROFILE",     "NCCL_INSPECTOR_",
-    "COPPER_MOUNT", "APPTAINER_BIND", "SINGULARITY_BIND", "XLA_"};
+#define ROW(up, low) JP_VARIABLES_##up
+static const char *const ours[] = {"JOBPROF_", "SLURM_JOBPROF_",
+                                   "APPTAINER_BIND", "SINGULARITY_BIND",
+                                   JP_OPTIONS(ROW)};
+#undef ROW
 
 /* WAS + name keeps what a list had before our value was appended. */
 #define WAS "JOBPROF_WAS_"

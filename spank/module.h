@@ -46,9 +46,9 @@ struct jobinfo {
     gid_t gid, *gids;
     int ngids;
     char job[12], nodeid[12], nodes[12], tasks[12]; /* job: the component's */
-    const char *script; /* "batch", "interactive"; NULL: a step of srun */
-    const char *command;                            /* argv[0] or NULL */
-    char **env; /* the job's environment, in slurmstepd */
+    const char *script;  /* "batch", "interactive"; NULL: a step of srun */
+    const char *command; /* argv[0] or NULL */
+    char **env;          /* the job's environment, in slurmstepd */
 };
 /* -1, silently: an extern step, or an item is missing. */
 int jobinfo_get(spank_t sp, struct jobinfo *j);
@@ -57,7 +57,8 @@ void jobinfo_node_args(const struct jobinfo *j, struct helper *h);
 /* option.c: the plugstack line and the options */
 void option_init(spank_t sp, int ac, char **av); /* av is borrowed for good */
 void option_tell(spank_context_t at); /* at submission: a line or none */
-/* 0: no profiling; 2: with Copper; else 1. env: NULL for the host's own. */
+/* 0: no profiling; 2: resolve may take a minute; else 1. env: NULL for the
+ * host's own. */
 int option_asked(char **env);
 bool option_named(const char *nccl); /* not only by a default */
 void option_helper(struct helper *h, const char *verb); /* initialises h */

@@ -1,22 +1,26 @@
 /* option.c - the plugstack line, the options and their last values. */
 #include "spank/module.h"
+#include "common/options.h"
 #include "plugins/option_help.h"
 
-enum { NCCL, COPPER, UTIL, CLOCK, NSYS, OPTIONS };
 /* The manual promises half a second for TELL_MS, after which helper_run waits
  * for up to 200 ms for a program that it has killed. */
 enum { CHECK_MS = 1000, TELL_MS = 300 };
 
-/* One row an option: its names for the helper and for Slurm, its variable. */
-#define ROW(low, up, help)                                                     \
-    "--" low, low "-profile", "JOBPROF_" up, "[jobprof] " help
+/* The options, by enum jp_option. */
+#define ROW(up, low)                                                           \
+    {                                                                          \
+        "--" #low,      #low "-profile",                                       \
+        "JOBPROF_" #up, "[jobprof] " JP_HELP_##up,                             \
+        JP_TRY_##up,    JP_ONLY_SRUN_##up,                                     \
+        JP_IS_SLOW_##up},
 static const struct {
-    const char *word, *name, *env, *help;
-} rows[OPTIONS] = {{ROW("nccl", "NCCL", JP_HELP_NCCL)},
-                   {ROW("copper", "COPPER", JP_HELP_COPPER)},
-                   {ROW("util", "UTIL", JP_HELP_UTIL)},
-                   {ROW("clock", "CLOCK", JP_HELP_CLOCK)},
-                   {ROW("nsys", "NSYS", JP_HELP_NSYS)}};
+    const char *word, *name, *env, *help; /* for the helper, for Slurm, its
+                                             variable */
+    const char *try, *only_srun;
+    bool is_slow;
+} rows[OPTIONS] = {JP_OPTIONS(ROW)};
+#undef ROW
 static char *value[OPTIONS]; /* the last value, owned; NULL: not given */
 static const char *config, *mode, *node;
 static bool told, asked_history; /* option_tell has */
@@ -80,7 +84,7 @@ static int option_callback(int val, const char *arg, int remote)
         return 0;
     if (!remote && (!*arg || memchr(arg, '/', strcspn(arg, ",=")))) {
         slurm_error("jobprof: \"%s\" is not a mode; try %s-profile=%s", arg,
-                    rows[val].word, val == COPPER ? "aggregate" : "auto");
+                    rows[val].word, rows[val].try);
         return -1;
     }
     if (!remote && strcmp(arg, "off") != 0 && (rc = check(val, arg)) < 0)
@@ -110,7 +114,7 @@ void option_init(spank_t sp, int ac, char **av)
         free(value[i]);
         value[i] = NULL;
         snprintf(help[i], sizeof(help[i]), "%s%s.", rows[i].help,
-                 i != NCCL ? "" : mode ?: "off");
+                 i != OPTION_NCCL ? "" : mode ?: "off");
         spank_option_register(
             sp, &(struct spank_option){(char *) rows[i].name,
                                        (char *) "MODE[,KEY=VALUE...]", help[i],
@@ -130,12 +134,35 @@ static void tell_history(void)
     helper_run(&h, TELL_MS, NULL);
 }
 
+/* What only steps of srun can have: "Copper, clocks and nsys". Returns buf. */
+static const char *list_only_srun(char *buf, size_t len)
+{
+    size_t left = 0, used = 0;
+    bool first = true;
+
+    for (int i = 0; i < OPTIONS; i++)
+        left += *rows[i].only_srun != '\0';
+    buf[0] = '\0';
+    for (int i = 0; i < OPTIONS && used < len; i++) {
+        const char *before = first ? "" : left > 1 ? ", " : " and ";
+
+        if (!*rows[i].only_srun)
+            continue;
+        used += (size_t) snprintf(buf + used, len - used, "%s%s", before,
+                                  rows[i].only_srun);
+        first = false;
+        left--;
+    }
+    return buf;
+}
+
 /* What sbatch or salloc was asked for and this job cannot have: one line at
  * submission. A batch script is profiled like a step. salloc's own program
  * starts on this host, where no slurmstepd is. */
 void option_tell(spank_context_t at)
 {
     bool given = false, only_srun = false;
+    char nouns[128];
 
     /* srun in an allocation has no choice of nodes any more */
     if (tells_history && at != S_CTX_REMOTE && !asked_history &&
@@ -144,8 +171,7 @@ void option_tell(spank_context_t at)
     asked_history = true;
     for (int i = 0; i < OPTIONS; i++) {
         given |= value[i] && !is_off(value[i]);
-        only_srun |= value[i] && !is_off(value[i]) &&
-                     (i == COPPER || i == CLOCK || i == NSYS);
+        only_srun |= value[i] && !is_off(value[i]) && *rows[i].only_srun;
     }
     if (at != S_CTX_ALLOCATOR || !given || told)
         return;
@@ -155,9 +181,9 @@ void option_tell(spank_context_t at)
                         "profiled; a program that salloc runs on this host is "
                         "not");
     else if (only_srun)
-        slurm_spank_log("jobprof: Copper, clocks and nsys are for the steps "
-                        "that srun starts in this job; the script itself runs "
-                        "without them");
+        slurm_spank_log("jobprof: %s are for the steps that srun starts in "
+                        "this job; the script itself runs without them",
+                        list_only_srun(nouns, sizeof(nouns)));
 }
 
 int option_asked(char **env)
@@ -168,8 +194,8 @@ int option_asked(char **env)
         const char *text = value[i]
                                ?: jobinfo_getenv(env ?: environ, rows[i].env);
 
-        if (!is_off(i == NCCL && !(text && *text) ? mode : text))
-            asked = i == COPPER || asked == 2 ? 2 : 1;
+        if (!is_off(i == OPTION_NCCL && !(text && *text) ? mode : text))
+            asked = rows[i].is_slow || asked == 2 ? 2 : 1;
     }
     return asked;
 }

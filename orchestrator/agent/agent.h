@@ -28,9 +28,10 @@
 
 /* The settings that resolve would use on this node. NULL: not given. */
 struct begin_settings {
-    const char *config, *default_mode, *nccl, *copper, *util, *clock, *nsys;
-    uint32_t nodeid; /* index of the node within its component */
-    uint32_t nodes;  /* number of nodes in the step */
+    const char *config, *default_mode;
+    const char *given[OPTIONS]; /* the options */
+    uint32_t nodeid;            /* index of the node within its component */
+    uint32_t nodes;             /* number of nodes in the step */
 };
 
 /* Computes the step directory from the same settings as srun, and joins it if
@@ -55,9 +56,9 @@ struct begin_told {
 int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
                struct begin_told *told, struct jp_error *err);
 
-/* Writes a description of the clock settings to the step's log, for the process
- * that has created the step's directory. dir may be NULL. */
-void begin_log_clocks(const char *dir, const struct jp_jobconf *conf);
+/* Writes the settings that options show as a block to the step's log, for the
+ * process that has created the step's directory. dir may be NULL. */
+void begin_log_sides(const char *dir, const struct jp_jobconf *conf);
 
 /* Records the node's topology and hardware, once per job. Errors go to log.txt.
  * config: path of the site file; NULL: the installed one. */
@@ -149,6 +150,7 @@ int finish_leave(const struct finish *finish, struct jp_error *err);
  * (NULL or "": not checked). */
 struct run_place {
     const char *dir, *node, *hash;
+    enum jp_option option; /* whose runner it is */
 };
 
 /* Runs runner in place until it has ended. Returns 0 on success; otherwise -1,
@@ -177,12 +179,12 @@ int supervise_guard(const struct backend_runner *runner,
  * step's nodes by a second, overlapping srun. It ends the second srun when the
  * first one has ended and the second step does not end by itself. */
 
-/* Makes the launch and the step's directory as launch_step does. If Copper is
- * to run, then starts its daemons beside the tasks and waits until they answer,
- * up to a time limit. Passes the launch's notes and each error of the daemons
- * to say, a line a call; without its daemons the step runs all the same.
- * Cuts launch->note into lines, and stores Slurm's KillWait in facts. Returns
- * -1 and err if there is no launch; otherwise free it with launch_fini. */
+/* Makes the launch and the step's directory as launch_step does. If an option
+ * has a runner for this step, then starts it beside the tasks and waits until
+ * it is ready, up to a time limit. Passes the launch's notes and each error of
+ * the runner to say, a line a call; without it the step runs all the same. Cuts
+ * launch->note into lines, and stores Slurm's KillWait in facts. Returns -1 and
+ * err if there is no launch; otherwise free it with launch_fini. */
 int sidestep_launch(struct launch_facts *facts, const struct jp_plan *plan,
                     void (*say)(const char *line), struct launch *launch,
                     struct jp_error *err);
@@ -309,10 +311,10 @@ void runmarks_each(const char *dir, enum runmark mark,
 
 /* Limits that the kernel enforces on processes that may outlive a job.
  *
- * finish and the watcher run outside the job's cgroups; begin and Copper's
- * keeper run beside the tasks or srun. Each of them must end, whatever job.conf
- * says and whatever signals other processes of the user send. CPU time and
- * address space are limited by rlimits. A kernel timer sends SIGKILL, which
+ * finish and the watcher run outside the job's cgroups; begin and a
+ * runner's keeper run beside the tasks or srun. Each of them must end, whatever
+ * job.conf says and whatever signals other processes of the user send. CPU time
+ * and address space are limited by rlimits. A kernel timer sends SIGKILL, which
  * also ends a stopped process.
  */
 
@@ -336,7 +338,7 @@ extern const struct ceiling ceilings[];
 extern const size_t n_ceilings;
 
 /* The ceiling of KillWait in job.conf. At sites with a longer KillWait, the
- * watcher reports no steps with Copper. */
+ * watcher reports no steps with a runner. */
 #define CEILING_KILL_WAIT_S 300
 
 /* Reads the policy of the site file; the defaults if there is none or it cannot

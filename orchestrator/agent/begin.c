@@ -31,6 +31,7 @@
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
+#include "plugins/clock/clock_launch.h"
 
 /* How long a node waits for job.conf, and how often it looks. The SPANK module
  * ignores answers that come later than 2 s. */
@@ -68,16 +69,19 @@ static bool has_conf(const char *dir)
     return there;
 }
 
-void begin_log_clocks(const char *dir, const struct jp_jobconf *conf)
+void begin_log_sides(const char *dir, const struct jp_jobconf *conf)
 {
-    char *block = NULL, *rest, *line;
+    for (enum jp_option i = OPTION_NCCL + 1; dir && i < OPTIONS; i++) {
+        const struct launch_side *side = backend_side(i);
+        char *block = NULL, *rest, *line;
 
-    if (dir)
-        clockpart_block(conf, &block, NULL);
-    rest = block;
-    while ((line = strsep(&rest, "\n")))
-        stepdir_log(dir, "%s", line);
-    free(block);
+        if (side->block)
+            side->block(conf, &block, NULL);
+        rest = block;
+        while ((line = strsep(&rest, "\n")))
+            stepdir_log(dir, "%s", line);
+        free(block);
+    }
 }
 
 /* Makes the directory on this node, because no other process will. *dir (owned
@@ -91,7 +95,7 @@ static int make_here(const struct launch_facts *facts,
 
     if (launch_step(facts, plan, &launch, err) < 0)
         return -1;
-    begin_log_clocks(launch.place.step_dir, &launch.conf);
+    begin_log_sides(launch.place.step_dir, &launch.conf);
     *dir = launch.place.step_dir;
     launch.place.step_dir = NULL;
     launch_fini(&launch);
@@ -149,24 +153,20 @@ int begin_locate(const struct begin_settings *settings, char **dir,
                  struct jp_error *err)
 {
     struct slurmjob_memo memo = {0};
-    const struct plan_input in = {.config = settings->config,
-                                  .default_mode = settings->default_mode,
-                                  .nccl = settings->nccl,
-                                  .copper = settings->copper,
-                                  .util = settings->util,
-                                  .clock = settings->clock,
-                                  .nsys = settings->nsys,
-                                  .env = node_env,
-                                  .ask = slurmjob_ask,
-                                  .ask_arg = &memo,
-                                  /* with several components, srun decides for
-                                   * all before the launch */
-                                  .settled = getenv("SLURM_HET_SIZE") != NULL};
+    struct plan_input in = {.config = settings->config,
+                            .default_mode = settings->default_mode,
+                            .env = node_env,
+                            .ask = slurmjob_ask,
+                            .ask_arg = &memo,
+                            /* with several components, srun decides for
+                             * all before the launch */
+                            .settled = getenv("SLURM_HET_SIZE") != NULL};
     uint64_t end_ms = clock_mono_ms() + JOIN_WAIT_MS, tasks = 0;
     struct launch_facts facts = {.nnodes = settings->nodes};
     struct jp_plan plan;
     int rc = 0;
 
+    memcpy(in.given, settings->given, sizeof(in.given));
     if (plan_make(&in, &plan, err) < 0)
         return -1;
     num_parse_u64(getenv("SLURM_STEP_NUM_TASKS"), 0, UINT32_MAX, &tasks, NULL);
@@ -175,8 +175,7 @@ int begin_locate(const struct begin_settings *settings, char **dir,
     if (facts_is_script(facts.names.step_id))
         plan_drop_srun(&plan);
     *dir = NULL;
-    if (plan_is_profiled(&plan) || plan_is_sampled(&plan) ||
-        plan_is_clocked(&plan) || plan_is_traced(&plan))
+    if (launch_is_wanted(&facts, &plan))
         rc = join_or_make(&facts, &plan, settings->nodeid, end_ms, dir, err);
     plan_fini(&plan);
     return rc;
@@ -224,52 +223,22 @@ static void step_aside(const struct jp_seat *seat, const char *node,
     barrier_leave(&uncounted, &out, NULL);
 }
 
-/* Frees the strings of a variable that is taken out of a list. */
-static void free_var(struct jp_envvar *var)
+/* Lets each option change the variables to what holds on this node. */
+static void adapt_sides(const char *dir, const char *node,
+                        struct jp_jobconf *conf)
 {
-    free(var->name);
-    free(var->value);
-    free(var->reason);
-}
+    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++) {
+        const struct backend *backend = backend_of_option(i);
+        char line[512] = "", *ready;
 
-/* Sets COPPER_MOUNT to the path in the node's ready mark. Removes the variable
- * if Copper is not mounted on this node. */
-static void tell_mount(const char *dir, const char *node,
-                       struct jp_jobconf *conf)
-{
-    char *place = runmark_text(dir, node, RUNMARK_READY);
-    size_t kept = 0;
-
-    /* Compact the list in place. */
-    for (size_t i = 0; i < conf->n_env; i++) {
-        struct jp_envvar *var = &conf->env[i];
-
-        if (strcmp(var->name, JP_COPPER_MOUNT) != 0) {
-            conf->env[kept++] = *var;
-        } else if (place && *place == '/') {
-            free(var->value);
-            var->value = place;
-            place = NULL;
-            conf->env[kept++] = *var;
-        } else {
-            free_var(var);
-        }
+        if (!backend || !backend->side->adapt)
+            continue;
+        ready = backend->runner ? runmark_text(dir, node, RUNMARK_READY) : NULL;
+        backend->side->adapt(conf, ready, line, sizeof(line));
+        if (*line)
+            stepdir_log(dir, "%s: %s", node, line);
+        free(ready);
     }
-    conf->n_env = kept;
-    free(place);
-}
-
-/* Removes the CUDA library from the variables if this node does not have the
- * file: how CUDA's driver reacts to a missing file is not under our control. */
-static void check_cuda(const char *dir, const char *node,
-                       struct jp_jobconf *conf)
-{
-    char *path = NULL;
-
-    if (!cudapart_check(conf, &path))
-        stepdir_log(dir, "%s: no CUDA counters: %s is not on this node", node,
-                    path ? path : "the library");
-    free(path);
 }
 
 /* Registers the node and composes the answer. The order matters: everything
@@ -280,7 +249,6 @@ static int join(const struct jp_seat *seat, const char *node,
 {
     char *text = NULL;
 
-    check_cuda(seat->dir, node, conf);
     if (pairs_check_plugin(conf, err) < 0 ||
         pairs_contain(conf, seat->dir, node, err) < 0 ||
         !(text = pairs_format(conf, node, err)) ||
@@ -321,13 +289,13 @@ int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
         return -1;
     if (stepdir_prepare(seat->dir, node, err) < 0)
         goto out;
-    tell_mount(seat->dir, node, &conf);
+    adapt_sides(seat->dir, node, &conf);
     ceiling_apply(&conf.policy, NULL); /* the user can write to job.conf */
     if (!watches_hangs(&conf))
         conf.policy.hang_suspect_ms = 0;
     rc = join(seat, node, &conf, pairs, err);
     *told = (struct begin_told){.policy = conf.policy};
-    (void) clockpart_read(&conf, &told->clock);
+    (void) clock_launch_read(&conf, &told->clock);
     if (rc < 0)
         step_aside(seat, node, err);
 out:

@@ -66,8 +66,8 @@ static const char *library_release(const struct jp_plan *plan,
                                    const struct launch_choice *choice)
 {
     if (!choice->input.release)
-        return plan_get(&plan->nccl, "nccl");
-    return plan_site_value(plan, plan->nccl.grammar->group,
+        return plan_get(&plan->sides[OPTION_NCCL], "nccl");
+    return plan_site_value(plan, plan->sides[OPTION_NCCL].grammar->group,
                            choice->backend->about.release)
         ->value;
 }
@@ -83,8 +83,8 @@ static void tell_all(const struct jp_plan *plan,
     knownbad_check(list, name, library_release(plan, choice),
                    backend_release(&choice->input), tell, t);
     t->of_nccl = true;
-    knownbad_check(list, name, plan_get(&plan->nccl, "nccl"),
-                   plan_number(&plan->nccl, "nccl"), tell, t);
+    knownbad_check(list, name, plan_get(&plan->sides[OPTION_NCCL], "nccl"),
+                   plan_number(&plan->sides[OPTION_NCCL], "nccl"), tell, t);
 }
 
 /* Takes one error in the list (knownbad_report). An error is no reason to run a
@@ -178,7 +178,9 @@ static const char *wanted(const struct plan_side *side)
 static const char *site_text(const struct jp_plan *plan, const char *key)
 {
     const struct sitefile_value *value =
-        key ? plan_site_value(plan, plan->nccl.grammar->group, key) : NULL;
+        key ? plan_site_value(plan, plan->sides[OPTION_NCCL].grammar->group,
+                              key)
+            : NULL;
 
     return value ? value->value : NULL;
 }
@@ -305,7 +307,7 @@ static int choose_own(const struct jp_plan *plan, struct known *known,
         return 0;
     if (try_backend(plan, own->about.name, true, known, choice, why) < 0)
         return -1;
-    if (strcmp(own->about.name, wanted(&plan->nccl)) != 0)
+    if (strcmp(own->about.name, wanted(&plan->sides[OPTION_NCCL])) != 0)
         error_set(why,
                   CHOICE_LIBRARY " in the environment names a library of "
                                  "%s (force=1 replaces it)",
@@ -324,7 +326,8 @@ static int choose(const struct jp_plan *plan, struct known *known,
 
     if (own)
         return own > 0 ? 0 : -1;
-    if (try_backend(plan, wanted(&plan->nccl), false, known, choice, why) == 0)
+    if (try_backend(plan, wanted(&plan->sides[OPTION_NCCL]), false, known,
+                    choice, why) == 0)
         return 0;
     if (choice->backend) {
         fallback = choice->backend->planner->fallback;
@@ -338,7 +341,7 @@ static int choose(const struct jp_plan *plan, struct known *known,
  * no choice. */
 static bool is_chained(const struct jp_plan *plan)
 {
-    const char *chain = plan_get(&plan->nccl, "chain");
+    const char *chain = plan_get(&plan->sides[OPTION_NCCL], "chain");
 
     return chain && !strcmp(chain, "own");
 }
@@ -347,7 +350,7 @@ int choice_make(const struct launch_facts *facts, const struct jp_plan *plan,
                 const char *step_dir, struct launch_choice *out,
                 struct jp_error *err)
 {
-    struct launch_choice choice = {.input = {.side = &plan->nccl,
+    struct launch_choice choice = {.input = {.side = &plan->sides[OPTION_NCCL],
                                              .step_dir = step_dir,
                                              .user = facts->env}};
     struct jp_error why = {""};
@@ -356,7 +359,7 @@ int choice_make(const struct launch_facts *facts, const struct jp_plan *plan,
 
     /* With mode off, nothing has to be chosen; the rest of choice stays
      * empty. */
-    if (plan->nccl.mode) {
+    if (plan->sides[OPTION_NCCL].mode) {
         jobshape_get(&facts->size, plan, "", step_dir, &choice.input.shape);
         if (!is_chained(plan))
             choice.own_library =
@@ -428,13 +431,14 @@ int choice_check(const struct plan_input *in, struct jp_error *err)
     outside.env = no_env;
     if (plan_make(&outside, &plan, NULL) < 0)
         return 0; /* errors in files are reported when the step runs */
-    profiler = plan.nccl.grammar->modes[plan.nccl.mode].of;
+    profiler =
+        plan.sides[OPTION_NCCL].grammar->modes[plan.sides[OPTION_NCCL].mode].of;
     backend = profiler ? backend_find(profiler->name) : NULL;
     /* A profiler with a fallback is never refused: the fallback runs
      * instead. */
     if (backend && backend->planner && backend->planner->size &&
         !backend->planner->fallback) {
-        input.side = &plan.nccl;
+        input.side = &plan.sides[OPTION_NCCL];
         input.release = release_of(&plan, profiler);
         input.shape = certain_shape(&plan);
         rc = backend->planner->size(&input, &forecast, err);

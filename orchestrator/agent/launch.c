@@ -24,7 +24,6 @@
 #include "common/sitelog.h"
 #include "orchestrator/agent/settings.h"
 #include "orchestrator/collect/clock.h"
-#include "plugins/nsys/nsys_env.h"
 #ifdef HAVE_SLURM
 #include <slurm/slurm.h>
 #endif
@@ -157,7 +156,8 @@ static int check_values(const struct backend_env *env, struct jp_error *err)
 static int fill_env(struct launch *l, struct jp_error *err)
 {
     const struct backend_planner *planner = l->choice.backend->planner;
-    struct backend_env env = {.soft = !plan_number(&l->plan->nccl, "force")};
+    struct backend_env env = {
+        .soft = !plan_number(&l->plan->sides[OPTION_NCCL], "force")};
     struct jp_jobconf *conf = &l->conf;
 
     if (planner->env && (planner->env(&l->choice.input, &env, err) < 0 ||
@@ -238,9 +238,9 @@ static int fill_job(const struct launch_facts *facts, struct jp_jobconf *conf,
 }
 
 /* Adds the row "mode": the profiler that runs, and why. */
-static int add_mode(const struct plan_side *side, const char *mode,
-                    const char *reason, struct jp_setting **list, size_t *n,
-                    struct jp_error *err)
+static int add_mode_row(const struct plan_side *side, const char *mode,
+                        const char *reason, struct jp_setting **list, size_t *n,
+                        struct jp_error *err)
 {
     struct jp_setting one = {(char *) "mode", (char *) mode,
                              (char *) plan_source_words[side->mode_source],
@@ -261,7 +261,7 @@ static int fill_settings(const struct plan_side *side, const char *mode,
 
     if (settings_list(side, &knobs, &n_knobs, err) < 0)
         return -1;
-    rc = add_mode(side, mode, reason, out, n, err);
+    rc = add_mode_row(side, mode, reason, out, n, err);
     for (size_t i = 0; i < n_knobs && rc == 0; i++)
         if (strcmp(knobs[i].key, "mode") != 0)
             rc = settings_add(out, n, &knobs[i], err);
@@ -333,15 +333,16 @@ static int fill_off(const struct plan_side *side, struct jp_jobconf *conf,
     copy_to(&conf->known_issues, "", &ok);
     if (!ok)
         return error_set(err, "out of memory");
-    return add_mode(side, "off", "", &conf->settings, &conf->n_settings, err);
+    return add_mode_row(side, "off", "", &conf->settings, &conf->n_settings,
+                        err);
 }
 
 /* Describes the value that auto has chosen for the requested iterations. */
-static const char *say_auto(const struct launch *l, char *buf, size_t len)
+static const char *describe_auto(const struct launch *l, char *buf, size_t len)
 {
     const struct backend_forecast *f = &l->choice.forecast;
     const struct plan_value *iterations =
-        plan_find(&l->plan->nccl, "iterations");
+        plan_find(&l->plan->sides[OPTION_NCCL], "iterations");
 
     snprintf(buf, len,
              "auto chose the recorder. It streams, so no pool has to hold the "
@@ -349,7 +350,7 @@ static const char *say_auto(const struct launch *l, char *buf, size_t len)
              FIG_COUNT(f->planned_ops),
              iterations && iterations->source == PLAN_DEFAULT ? "an assumed "
                                                               : "",
-             FIG_COUNT(plan_number(&l->plan->nccl, "iterations")),
+             FIG_COUNT(plan_number(&l->plan->sides[OPTION_NCCL], "iterations")),
              f->kept_ops < f->planned_ops ? "the first " : "all",
              f->kept_ops < f->planned_ops ? FIG_COUNT(f->kept_ops) : "");
     snprintf(buf + strlen(buf), len - strlen(buf), " are kept in %s of files",
@@ -363,7 +364,7 @@ static const char *say_auto(const struct launch *l, char *buf, size_t len)
 static int fill_nccl(struct launch *l, struct jp_error *err)
 {
     char text[256];
-    const struct plan_side *side = &l->plan->nccl;
+    const struct plan_side *side = &l->plan->sides[OPTION_NCCL];
     const char *request = side->grammar->modes[side->mode].name;
     const char *reason = l->choice.reason;
     struct jp_jobconf *conf = &l->conf;
@@ -377,7 +378,7 @@ static int fill_nccl(struct launch *l, struct jp_error *err)
         return fill_off(side, conf, err);
     /* Nothing replaced the requested profiler: explain what auto has chosen. */
     if (!*reason && !strcmp(request, "auto"))
-        reason = say_auto(l, text, sizeof(text));
+        reason = describe_auto(l, text, sizeof(text));
     copy_to(&conf->nccl_request, request, &ok);
     copy_to(&conf->nccl_mode, l->choice.backend->about.name, &ok);
     if (!ok)
@@ -494,9 +495,30 @@ static int fill_container(struct launch *l, struct jp_error *err)
 
 /* --- the whole launch ----------------------------------------------------- */
 
-/* Fills the rest of the launch, once the place is known. The calls depend on
- * each other: Copper needs the job's ids, the clocks the number of nodes, and
- * CUDA's counters must know which ranks run under nsys. */
+/* Calls what each option besides --nccl-profile adds to a step, then what
+ * depends on the others. */
+static int fill_sides(struct launch *l, struct jp_error *err)
+{
+    const struct side_step step = {l->facts, l->plan, l->place.step_dir};
+
+    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++) {
+        const struct launch_side *side = backend_side(i);
+
+        if (side->fill && side->fill(&step, &l->conf, &l->note, err) < 0)
+            return -1;
+    }
+    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++) {
+        const struct launch_side *side = backend_side(i);
+
+        if (side->complete &&
+            side->complete(&step, &l->conf, &l->note, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Fills the rest of the launch, once the place is known. The other options need
+ * the job's ids and the number of nodes. */
 static int fill(struct launch *l, struct jp_error *err)
 {
     struct jp_jobconf *conf = &l->conf;
@@ -511,14 +533,7 @@ static int fill(struct launch *l, struct jp_error *err)
     if (choice_make(l->facts, l->plan, l->place.step_dir, &l->choice, err) <
             0 ||
         fill_job(l->facts, conf, err) < 0 || fill_nccl(l, err) < 0 ||
-        fill_container(l, err) < 0 ||
-        copperpart_fill(l->facts, l->plan, conf, &l->note, err) < 0 ||
-        clockpart_fill(l->plan, l->facts->env, l->place.step_dir, conf,
-                       &l->note, err) < 0 ||
-        nsyspart_fill(l->facts, l->plan, l->place.step_dir, conf, &l->note,
-                      err) < 0 ||
-        utilpart_fill(l->facts, l->plan, l->place.step_dir, conf, &l->note,
-                      err) < 0)
+        fill_container(l, err) < 0 || fill_sides(l, err) < 0)
         return -1;
     again = plan_site(l->plan, "policy.task_env");
     if (again && !strcmp(again, "last") &&
@@ -529,7 +544,7 @@ static int fill(struct launch *l, struct jp_error *err)
         jobconf_add_env(conf, JP_STEP_VARIABLE, strdup(conf->step_id),
                         "Slurm names no step in a script", false, err) < 0)
         return -1;
-    l->runs_copper = copperpart_refusal(l->facts, l->plan) == NULL;
+    l->beside = launch_beside(l->facts, l->plan);
     return 0;
 }
 
@@ -549,7 +564,7 @@ static int name_place(const char *dir, struct launch_place *place,
 int launch_make(const struct launch_facts *facts, const struct jp_plan *plan,
                 const char *dir, struct launch *out, struct jp_error *err)
 {
-    struct launch l = {.plan = plan, .facts = facts};
+    struct launch l = {.plan = plan, .facts = facts, .beside = OPTIONS};
     int rc = dir ? name_place(dir, &l.place, err)
                  : place_find(facts, plan, &l.place, err);
 
@@ -570,7 +585,7 @@ int launch_make(const struct launch_facts *facts, const struct jp_plan *plan,
 static struct jp_setting *list_rows(const struct launch *l, size_t *n)
 {
     const struct jp_jobconf *conf = &l->conf;
-    const char *why = l->plan->nccl.mode_reason;
+    const char *why = l->plan->sides[OPTION_NCCL].mode_reason;
     const char *reason = conf->settings[0].reason;
     struct jp_setting *rows =
         calloc(conf->n_settings + l->n_vars, sizeof(*rows));
@@ -615,14 +630,25 @@ static int write_conf(struct launch *l, struct jp_error *err)
     return rc;
 }
 
+/* Writes the other options' files into the new directory. */
+static int write_sides(const struct launch *l, struct jp_error *err)
+{
+    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++) {
+        const struct launch_side *side = backend_side(i);
+
+        if (side->write && side->write(&l->conf, l->place.step_dir, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* Makes the directory with its job.conf. If a file cannot be written, the
  * directory is removed again. */
 static int write_place(struct launch *l, struct jp_error *err)
 {
     if (place_make(&l->place, l->facts, err) < 0)
         return -1;
-    if (clockpart_write(&l->conf, l->place.step_dir, err) == 0 &&
-        write_conf(l, err) == 0)
+    if (write_sides(l, err) == 0 && write_conf(l, err) == 0)
         return 0;
     place_unmake(&l->place);
     return -1;
@@ -657,36 +683,62 @@ static int make_step(struct launch *l, struct jp_error *err)
 static int note_locks(const struct jp_plan *plan, char **note,
                       struct jp_error *err)
 {
-    const struct plan_side *sides[OPTIONS] = {
-        &plan->nccl, &plan->copper, &plan->util, &plan->clock, &plan->nsys};
-
     for (size_t i = 0; i < OPTIONS; i++)
-        if (sides[i]->overruled &&
-            lines_add(note, err, "%s", sides[i]->overruled) < 0)
+        if (plan->sides[i].overruled &&
+            lines_add(note, err, "%s", plan->sides[i].overruled) < 0)
             return -1;
+    return 0;
+}
+
+bool launch_is_wanted(const struct launch_facts *facts,
+                      const struct jp_plan *plan)
+{
+    if (plan_is_profiled(plan))
+        return true;
+    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++) {
+        const struct launch_side *side = backend_side(i);
+
+        if (side->runs && side->runs(facts, plan))
+            return true;
+    }
+    return false;
+}
+
+enum jp_option launch_beside(const struct launch_facts *facts,
+                             const struct jp_plan *plan)
+{
+    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++) {
+        const struct backend *backend = backend_of_option(i);
+
+        if (backend && backend->runner && backend->side->runs(facts, plan))
+            return i;
+    }
+    return OPTIONS;
+}
+
+/* Explains why nothing runs, if the user has requested something that cannot
+ * run. -1 and err: that is an error. */
+static int explain_idle(const struct launch_facts *facts,
+                        const struct jp_plan *plan, char **note,
+                        struct jp_error *err)
+{
+    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++) {
+        const struct launch_side *side = backend_side(i);
+
+        if (side->idle && side->idle(facts, plan, note, err) < 0)
+            return -1;
+    }
     return 0;
 }
 
 int launch_step(const struct launch_facts *facts, const struct jp_plan *plan,
                 struct launch *out, struct jp_error *err)
 {
-    const char *refusal = copperpart_refusal(facts, plan);
-    struct launch l = {.plan = plan, .facts = facts};
-    int rc = 0;
+    struct launch l = {.plan = plan, .facts = facts, .beside = OPTIONS};
+    int rc = launch_is_wanted(facts, plan)
+                 ? make_step(&l, err)
+                 : explain_idle(facts, plan, &l.note, err);
 
-    /* Any of the options can require a directory of its own for the step. */
-    if (plan_is_profiled(plan) || !refusal || plan_is_sampled(plan) ||
-        plan_is_clocked(plan) || (NSYS_CAN_WRAP && plan_is_traced(plan)))
-        rc = make_step(&l, err);
-    else if (plan->copper.mode && plan->copper.mode_source >= PLAN_ENV)
-        rc = error_set(err, "Copper does not run: %s", refusal);
-    else
-        /* Nothing runs. Explain it, if the user has requested something that
-         * cannot run. */
-        rc = clockpart_note_trouble(plan, 1, &l.note, err) < 0 ||
-                     nsyspart_note(plan, &l.note, err) < 0
-                 ? -1
-                 : 0;
     /* notes on limits of a site default would only surprise users */
     if (rc == 0 && l.place.step_dir && !plan_is_explicit(plan)) {
         free(l.note);
@@ -702,80 +754,23 @@ int launch_step(const struct launch_facts *facts, const struct jp_plan *plan,
     return 0;
 }
 
-/* --- one line for each option --------------------------------------------- */
-
-/* "utilisation: a sample every 1 s, at most 64 MiB for each node" */
-static void describe_util(const struct jp_jobconf *conf, char *buf, size_t len)
-{
-    char period[32];
-
-    if (!conf->policy.util_period_ms)
-        snprintf(buf, len, "utilisation: no samples");
-    else
-        snprintf(
-            buf, len,
-            "utilisation: a sample every %s, at most %u MiB for each node",
-            num_format_time_us((uint64_t) conf->policy.util_period_ms * 1000,
-                               period, sizeof(period)),
-            conf->policy.util_disk_mib);
-}
-
-/* "clocks: a probe of each neighbour every 20 ms, an estimate every 4 s" */
-static void describe_clock(const struct jp_jobconf *conf, char *buf, size_t len)
-{
-    char cadence[32];
-
-    if (!conf->clock_cadence_us)
-        snprintf(buf, len, "clocks: no probes between nodes");
-    else
-        snprintf(buf, len,
-                 "clocks: a probe of each neighbour every %s, an estimate "
-                 "every %u s",
-                 num_format_time_us(conf->clock_cadence_us, cadence,
-                                    sizeof(cadence)),
-                 conf->clock_window_ms / 1000);
-}
-
-/* "nsys: ranks first-per-node run under it (cuda,nvtx)" */
-static void describe_nsys(const struct jp_jobconf *conf, char *buf, size_t len)
-{
-    const char *ranks = jobconf_nsys(conf, "ranks");
-    const char *trace = jobconf_nsys(conf, "trace");
-
-    if (!ranks || !trace)
-        snprintf(buf, len, "nsys: no rank runs under it");
-    else
-        snprintf(buf, len, "nsys: ranks %s run under it (%s)", ranks, trace);
-}
-
-const char *launch_describe(const struct jp_jobconf *conf,
-                            enum jp_option option, char *buf, size_t len)
-{
-    if (option == OPTION_UTIL)
-        describe_util(conf, buf, len);
-    else if (option == OPTION_CLOCK)
-        describe_clock(conf, buf, len);
-    else if (option == OPTION_NSYS)
-        describe_nsys(conf, buf, len);
-    else
-        buf[0] = '\0';
-    return buf;
-}
-
 unsigned launch_limit_s(const struct launch *launch)
 {
-    /* Copper's daemons write their files within KillWait after the tasks;
-     * srun's report waits for them. */
+    /* What runs beside the tasks writes its files within KillWait after them;
+     * srun's report waits for it. */
     const char *kill_wait =
-        launch->runs_copper ? jobconf_copper(&launch->conf, "kill_wait") : "0";
+        launch->beside < OPTIONS
+            ? jobconf_side_find(&launch->conf, launch->beside, "kill_wait")
+            : NULL;
 
     return (launch->plan->policy.report_limit_ms + 999) / 1000 +
-           (unsigned) strtoul(kill_wait, NULL, 10);
+           (unsigned) strtoul(kill_wait ? kill_wait : "0", NULL, 10);
 }
 
 void launch_fini(struct launch *launch)
 {
-    const struct launch empty = {.plan = launch->plan, .facts = launch->facts};
+    const struct launch empty = {
+        .plan = launch->plan, .facts = launch->facts, .beside = OPTIONS};
 
     jobconf_fini(&launch->conf);
     choice_fini(&launch->choice);

@@ -1,11 +1,11 @@
 /* launch.h - everything known about a step before its tasks start, as one
  * value.
  *
- * merged settings (common/plan.h) and facts (below) -> a place (below), a
- * profiler (choice.c), the tasks' variables and Copper's part (below) ->
- * job.conf. `jobprof-node resolve` makes the launch once: in srun, or on node 0
- * if there is no srun. The same value is printed as a plan (plan_view.h).
- * Nothing here prints.
+ * merged settings (common/plan.h) and facts (plugins/side.h) -> a place
+ * (below), a profiler (choice.c), the tasks' variables and the other options'
+ * parts (plugins/side.h) -> job.conf. `jobprof-node resolve` makes the launch
+ * once: in srun, or on node 0 if there is no srun. The same value is printed as
+ * a plan (plan_view.h). Nothing here prints.
  */
 #ifndef JP_AGENT_LAUNCH_H
 #define JP_AGENT_LAUNCH_H
@@ -20,40 +20,13 @@
 #include "common/pattern.h"
 #include "common/plan.h"
 #include "plugins/backend.h"
-#include "plugins/clock/clock_conf.h"
+#include "plugins/side.h"
 
 /* A variable of the tasks by which the SPANK module knows that it has to set
  * theirs again when a task starts (policy.task_env = "last"). */
 #define JP_TASK_ENV "JOBPROF_TASK_ENV"
 
 /* --- facts.c ------------------------------------------------------------ */
-
-/* What is known of a step before its tasks start.
- *
- * The facts are gathered once. On srun's side they come from srun and from
- * Slurm's variables; on a node, from the variables alone. `jobprof plan` and
- * doctor have no step and supply the facts of an imagined one. Uses neither
- * RPCs nor libslurm.
- */
-
-/* Strings are borrowed, from the environment or from the caller. NULL: unknown.
- * Do not copy this struct: names.user points to `user`. */
-struct launch_facts {
-    /* given by the caller; zeros: unknown */
-    uint32_t nnodes, ntasks; /* of the step, as srun reports them */
-    const char *command;     /* argv[0] of the tasks */
-    bool owner;              /* an srun will make the report */
-    uint32_t kill_wait_s;    /* KillWait of slurm.conf */
-    struct jp_stepsize size; /* set by facts_get, except values already given */
-    /* from the environment */
-    const struct plan_input *env; /* source of the user's own variables */
-    struct pattern_facts names;   /* job_id 0, step_id NULL: unknown */
-    const char *submit_dir, *submit_host, *account, *partition;
-    uint32_t restart;
-    char user[256];
-    bool het;       /* a component of a heterogeneous job */
-    bool contained; /* an option requests a container */
-};
 
 /* Completes the given facts from the environment (SLURM_JOB_ID ...), which must
  * live as long as the facts. Facts missing there stay unknown. */
@@ -62,97 +35,13 @@ void facts_get(const struct plan_input *env, struct launch_facts *facts);
 /* Whether it is a step that srun has not started: "batch" is sbatch's script,
  * "interactive" is the shell that salloc starts on a node. It has one task, and
  * its directory is hidden until there is a record: most scripts only start
- * steps. Copper, nsys and clocks are for steps of srun. */
+ * steps. Some options are for steps of srun only. */
 bool facts_is_script(const char *step);
 
 /* Sets the variables of such a step, which Slurm does not set, in the
  * environment of this process. node NULL: unknown. */
 int facts_enter_script(const char *step, const char *node,
                        struct jp_error *err);
-
-/* What each option besides --nccl-profile adds to a launch: its
- * settings in job.conf, its variables, a line that describes it. */
-
-/* --- utilisation and CUDA calls ------------------------------------------ */
-
-/* Fills conf->util_* and policy.util_period_ms (0: this step takes no samples).
- * With cuda=1, also adds the tasks' variables that count calls; a CUDA
- * injection library that the user has set is kept. conf->policy must already be
- * the site's, and conf->nsys_* must be filled. Lines for the user are appended
- * to *note. */
-int utilpart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
-                  const char *step_dir, struct jp_jobconf *conf, char **note,
-                  struct jp_error *err);
-
-/* Removes the library from conf->env if this node does not have it. Returns
- * false then, and *path is the library's path (caller frees; NULL without
- * memory). */
-bool cudapart_check(struct jp_jobconf *conf, char **path);
-
-/* --- clocks -------------------------------------------------------------- */
-
-/* Fills conf->clock_*. The cadence is 0 if this step does not probe clocks;
- * otherwise a new key is generated. conf must already have the number of nodes
- * and the other settings. xla=1 adds variables for the tasks. Lines for the
- * user are appended to *note. */
-int clockpart_fill(const struct jp_plan *plan, const struct plan_input *env,
-                   const char *step_dir, struct jp_jobconf *conf, char **note,
-                   struct jp_error *err);
-
-/* Appends the reason why the clocks of this step cannot be probed, if there is
- * one. */
-int clockpart_note_trouble(const struct jp_plan *plan, uint32_t nodes,
-                           char **note, struct jp_error *err);
-
-/* With xla=1, CLOCKPART_FILE is written into the step's directory. */
-#define CLOCKPART_FILE "dist_prof_config.json"
-int clockpart_write(const struct jp_jobconf *conf, const char *step_dir,
-                    struct jp_error *err);
-
-/* Whether somebody asked for probes of the clocks: an option, a variable or the
- * user's file. They also run by the site's settings and by default. */
-bool clockpart_is_asked(const struct jp_jobconf *conf);
-/* The settings in effect, in the format of XLA's guide, each with its source.
- * *block is NULL if clocks are not probed. Caller frees. */
-int clockpart_block(const struct jp_jobconf *conf, char **block,
-                    struct jp_error *err);
-/* The same for settings without a step. */
-int clockpart_block_of(const struct jp_plan *plan, const struct plan_input *env,
-                       char **block, struct jp_error *err);
-
-/* Reads the agent's clock settings. Values outside a knob's range are clamped.
- * Returns false if clocks are not probed or job.conf has no key. */
-bool clockpart_read(const struct jp_jobconf *conf, struct clock_conf *out);
-
-/* --- nsys: which ranks run under it, and how ----------------------------- */
-
-/* Refuses a value of the option that this Slurm cannot carry out. text must
- * have passed the option's grammar. err contains a command line that does it by
- * hand. */
-int nsyspart_check(const char *text, struct jp_error *err);
-
-/* Fills conf->nsys_* and adds the tasks' variables to conf->env. Lines for the
- * user are appended to *note. */
-int nsyspart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
-                  const char *step_dir, struct jp_jobconf *conf, char **note,
-                  struct jp_error *err);
-
-/* Appends the reason why nsys does not run, if it was requested. */
-int nsyspart_note(const struct jp_plan *plan, char **note,
-                  struct jp_error *err);
-
-/* --- Copper's daemons beside the tasks ----------------------------------- */
-
-/* Why Copper does not run in this step; NULL: it runs. */
-const char *copperpart_refusal(const struct launch_facts *facts,
-                               const struct jp_plan *plan);
-
-/* Fills Copper's settings in job.conf, which must already have the job's ids,
- * and adds COPPER_MOUNT to its variables. Lines for the user are appended to
- * *note. */
-int copperpart_fill(const struct launch_facts *facts,
-                    const struct jp_plan *plan, struct jp_jobconf *conf,
-                    char **note, struct jp_error *err);
 
 /* --- place.c ------------------------------------------------------------ */
 
@@ -168,10 +57,6 @@ struct launch_place {
     size_t kept; /* length of the part of job_dir that existed before
                   * place_make */
 };
-
-/* Whether a pattern gives each job its own name: it has %j, %J, or %A with %a.
- * A pattern without them gets "-%j" appended. */
-bool place_names_job(const char *pattern);
 
 /* The pattern of a job's directory, without trailing slashes, and with "-%j" if
  * it needs one. Caller frees; NULL: no memory. */
@@ -235,7 +120,7 @@ void choice_fini(struct launch_choice *choice);
 
 /* Runs before the allocation. Refuses settings that cannot fit in any job: the
  * profiler has no fallback, and even the certain facts leave no room for it.
- * Only the option (in->nccl) and the site file can cause a refusal; unreadable
+ * Only the option (in->given) and the site file can cause a refusal; unreadable
  * files cannot. */
 int choice_check(const struct plan_input *in, struct jp_error *err);
 
@@ -261,7 +146,8 @@ struct launch {
     size_t n_vars;
     struct jp_jobconf conf; /* as written to the file, except vars */
     char *note;             /* lines for the user, or NULL */
-    bool runs_copper;       /* start Copper's daemons (agent.h) */
+    enum jp_option beside;  /* whose runner starts beside the tasks (agent.h);
+                             * OPTIONS: none */
     char hash[SHA256_HEX];  /* checksum of job.conf, if it is written */
 };
 
@@ -279,11 +165,12 @@ int launch_make(const struct launch_facts *facts, const struct jp_plan *plan,
 int launch_step(const struct launch_facts *facts, const struct jp_plan *plan,
                 struct launch *out, struct jp_error *err);
 
-/* Describes in one line what an option besides --nccl-profile does in this
- * step: "utilisation: a sample every 1 s, ...", "clocks: no probes between
- * nodes". "" for options that have no such line. Returns buf. */
-const char *launch_describe(const struct jp_jobconf *conf,
-                            enum jp_option option, char *buf, size_t len);
+/* Whether a step needs a directory: something is profiled or runs in it. */
+bool launch_is_wanted(const struct launch_facts *facts,
+                      const struct jp_plan *plan);
+/* The option whose runner starts beside the tasks of the step, or OPTIONS. */
+enum jp_option launch_beside(const struct launch_facts *facts,
+                             const struct jp_plan *plan);
 
 /* Maximum time in seconds that srun waits for the step's report. */
 unsigned launch_limit_s(const struct launch *launch);

@@ -31,20 +31,6 @@
 
 /* --- derived -------------------------------------------------------------- */
 
-bool place_names_job(const char *pattern)
-{
-    bool array = false, index = false;
-
-    /* "%%" is skipped as a pair, so that "%%j" is not taken for "%j". */
-    for (const char *c = pattern; (c = strchr(c, '%')) && c[1]; c += 2) {
-        if (c[1] == 'j' || c[1] == 'J')
-            return true;
-        array = array || c[1] == 'A';
-        index = index || c[1] == 'a';
-    }
-    return array && index;
-}
-
 char *place_pattern(const char *pattern)
 {
     size_t n = strlen(pattern);
@@ -52,7 +38,7 @@ char *place_pattern(const char *pattern)
     while (n > 1 && pattern[n - 1] == '/')
         n--;
     return text_format("%.*s%s", (int) n, pattern,
-                       place_names_job(pattern) ? "" : "-%j");
+                       pattern_names_job(pattern) ? "" : "-%j");
 }
 
 /* Makes the suffix for what the pattern does not distinguish: other jobs in the
@@ -62,7 +48,7 @@ static void make_suffix(const char *pattern, const struct launch_facts *facts,
 {
     char id[32] = "", run[32] = "";
 
-    if (!place_names_job(pattern))
+    if (!pattern_names_job(pattern))
         snprintf(id, sizeof(id), "-%llu",
                  (unsigned long long) facts->names.job_id);
     if (facts->restart)
@@ -76,7 +62,7 @@ static void make_suffix(const char *pattern, const struct launch_facts *facts,
 static char *job_dir(const struct jp_plan *plan,
                      const struct launch_facts *facts, struct jp_error *err)
 {
-    const struct plan_value *dir = plan_find(&plan->nccl, "dir");
+    const struct plan_value *dir = plan_find(&plan->sides[OPTION_NCCL], "dir");
     char *text = pattern_expand(dir->value, &facts->names, err);
     char *path, suffix[64];
     size_t n;

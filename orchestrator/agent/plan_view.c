@@ -20,7 +20,7 @@
 /* The strings that the view owns. The others are borrowed from the launch. */
 struct plan_view_store {
     char *warnings, *notes; /* lines, or NULL */
-    char *clocks;           /* lines, or NULL */
+    char *blocks;           /* lines, or NULL */
     char *without;          /* names of the user's variables, or NULL */
     char foreign[64];       /* reason of a setting that the profiler does not
                              * read */
@@ -174,26 +174,44 @@ static int ask_planner(const struct launch *launch, struct plan_view *view,
     return planner->notes(&launch->choice.input, take_line, view->store, err);
 }
 
-/* Collects warnings, notes and the block about clocks. warn_full comes after
+/* Collects a line about each other option, and the blocks of settings that
+ * somebody asked for. */
+static int fill_sides(const struct launch *launch,
+                      struct plan_view_store *store, struct jp_error *err)
+{
+    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++) {
+        const struct launch_side *side = backend_side(i);
+        char line[256], *block = NULL;
+        int rc;
+
+        if (side->describe) {
+            side->describe(&launch->conf, line, sizeof(line));
+            if (lines_add(&store->notes, err, "%s", line) < 0)
+                return -1;
+        }
+        if (!side->block || !side->shows_block(&launch->conf))
+            continue;
+        if (side->block(&launch->conf, &block, err) < 0)
+            return -1;
+        rc = block ? lines_add(&store->blocks, err, "%s", block) : 0;
+        free(block);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Collects warnings, notes and the blocks of settings. warn_full comes after
  * view->without is set, because its sentence depends on it. */
 static int fill_lines(const struct launch *launch, struct plan_view *view,
                       struct jp_error *err)
 {
     struct plan_view_store *store = view->store;
-    char samples[128], probes[128], traces[256];
 
     if (copy_lines(&store->warnings, launch->choice.warnings, err) < 0 ||
         copy_lines(&store->warnings, launch->choice.known, err) < 0 ||
         copy_lines(&store->notes, launch->choice.remarks, err) < 0 ||
-        lines_add(&store->notes, err, "%s",
-                  launch_describe(&launch->conf, OPTION_UTIL, samples,
-                                  sizeof(samples))) < 0 ||
-        lines_add(&store->notes, err, "%s",
-                  launch_describe(&launch->conf, OPTION_CLOCK, probes,
-                                  sizeof(probes))) < 0 ||
-        lines_add(&store->notes, err, "%s",
-                  launch_describe(&launch->conf, OPTION_NSYS, traces,
-                                  sizeof(traces))) < 0 ||
+        fill_sides(launch, store, err) < 0 ||
         ask_planner(launch, view, err) < 0 ||
         launch_own(launch, &store->without, err) < 0)
         return -1;
@@ -202,18 +220,14 @@ static int fill_lines(const struct launch *launch, struct plan_view *view,
         return -1;
     view->warnings = store->warnings ? store->warnings : "";
     view->notes = store->notes ? store->notes : "";
-    /* probes by default are a note */
-    if (clockpart_is_asked(&launch->conf) &&
-        clockpart_block(&launch->conf, &store->clocks, err) < 0)
-        return -1;
-    view->clocks = store->clocks ? store->clocks : "";
+    view->blocks = store->blocks ? store->blocks : "";
     return 0;
 }
 
 /* Fills everything that needs no memory besides the two arrays. */
 static void fill(const struct launch *launch, struct plan_view *view)
 {
-    const struct plan_side *side = &launch->plan->nccl;
+    const struct plan_side *side = &launch->plan->sides[OPTION_NCCL];
     const struct plan_value *release = plan_find(side, "nccl");
     const struct plan_value *iterations = plan_find(side, "iterations");
 
@@ -274,7 +288,7 @@ void plan_view_fini(struct plan_view *view)
     if (view->store) {
         free(view->store->warnings);
         free(view->store->notes);
-        free(view->store->clocks);
+        free(view->store->blocks);
         free(view->store->without);
         free(view->store);
     }
@@ -714,10 +728,10 @@ int plan_view_print(FILE *out, const struct plan_view *view, const char *head,
     fputc('\n', out);
     if (print_variables(out, view, err) < 0)
         return -1;
-    if (view->clocks && *view->clocks) {
+    if (view->blocks && *view->blocks) {
         fputc('\n', out);
         /* The block has its own layout; the table would wrap its lines. */
-        for (const char *line = view->clocks; *line;) {
+        for (const char *line = view->blocks; *line;) {
             size_t n = strcspn(line, "\n");
 
             quote_printf(out, "%.*s\n", (int) n, line);

@@ -49,7 +49,8 @@ struct plan_view {
     const char *warnings;    /* lines: known-bad releases, sizing assumptions,
                               * the user's own variables, a full disk; or "" */
     const char *notes;       /* other lines, or "" */
-    const char *clocks;      /* lines: how clocks are probed; or "" */
+    const char *blocks;      /* lines: settings of other options that somebody
+                              * asked for; or "" */
     struct plan_view_store *store;
 };
 

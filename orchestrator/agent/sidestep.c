@@ -35,7 +35,6 @@
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
-#include "plugins/copper/copper_flags.h"
 
 /* Intervals of the waits: for the nodes' marks, for the end of a srun, for data
  * of nodes. */
@@ -72,7 +71,7 @@ struct inner {
     uint32_t kill_wait_s;
     uint32_t cpus; /* of each of its nodes, at least 1 */
     pid_t srun;    /* the first srun; the inner one uses the same program */
-    const struct backend_runner *runner; /* runs on each node */
+    const struct backend *backend; /* whose runner runs on each node */
 };
 
 /* What all nodes share. */
@@ -92,6 +91,12 @@ struct words {
     /* No memory, or too many words. */
     bool bad;
 };
+
+/* The name of what runs, for sentences. */
+static const char *title_of(const struct inner *l)
+{
+    return l->backend->about.title;
+}
 
 static void add(struct words *w, char *word) /* owned; NULL: no memory */
 {
@@ -129,30 +134,28 @@ static char *find_srun(pid_t first)
                       : "srun");
 }
 
-/* Composes the command line of the inner srun. Both options are off, so that
- * the inner step is not profiled. --wait=0 and --kill-on-bad-exit=0: the
- * failure of one node must not end the others. --overlap, --mem=0 and
+/* Composes the command line of the inner srun. NCCL's option and that of the
+ * runner are off, so that the inner step is not profiled. --wait=0 and
+ * --kill-on-bad-exit=0: the failure of one node must not end the others.
+ * --overlap, --mem=0 and
  * --gres=none: it takes nothing away from the first step. */
 static void make_command(const struct inner *l, const char *self,
                          struct words *w)
 {
-    static const char *const fixed[] = {"--overlap",
-                                        "--ntasks-per-node=1",
-                                        "--mem=0",
-                                        "--gres=none",
-                                        "--cpu-bind=none",
-                                        "--mpi=none",
-                                        "--export=NONE",
-                                        "--input=none",
-                                        "--wait=0",
-                                        "--kill-on-bad-exit=0",
-                                        "--nccl-profile=off",
-                                        "--copper-profile=off",
-                                        "--job-name=jobprof-copper"};
+    static const char *const fixed[] = {
+        "--overlap",         "--ntasks-per-node=1",
+        "--mem=0",           "--gres=none",
+        "--cpu-bind=none",   "--mpi=none",
+        "--export=NONE",     "--input=none",
+        "--wait=0",          "--kill-on-bad-exit=0",
+        "--nccl-profile=off"};
+    const struct jp_profiler *about = &l->backend->about;
 
     add(w, find_srun(l->srun));
     for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
         add(w, strdup(fixed[i]));
+    add(w, text_format("%s=off", grammar_of(about->option)->option));
+    add(w, text_format("--job-name=jobprof-%s", about->name));
     add(w, text_format("--jobid=%u", l->job_id));
     add(w, text_format("--nodelist=%s", l->nodes));
     add(w, text_format("--nodes=%u", l->n_nodes));
@@ -233,7 +236,7 @@ static bool is_over(int fd)
 }
 
 /* Gathers what the nodes have written about themselves, and distributes it,
- * until it is complete or the inner srun has ended. Copper's daemons need the
+ * until it is complete or the inner srun has ended: daemons may need the
  * addresses of all others to build their tree. */
 static void gather(const struct inner *l, const struct shared *shared,
                    pid_t inner)
@@ -248,7 +251,7 @@ static void gather(const struct inner *l, const struct shared *shared,
         rc = shared->gatherer->gather(l->dir, shared->nodes, shared->n,
                                       clock_mono_ms() >= late_ms, &err);
         if (rc < 0)
-            stepdir_log(l->dir, "Copper: %s", err.text);
+            stepdir_log(l->dir, "%s: %s", title_of(l), err.text);
         /* WNOWAIT leaves the child for keep(), which needs its status. */
         if (waitid(P_PID, (id_t) inner, &end, WEXITED | WNOHANG | WNOWAIT) <
                 0 ||
@@ -313,13 +316,13 @@ keeper(const struct inner *l, const struct words *w,
     _exit(0);
 }
 
-/* Writes raw/node_file.txt, one node name per line, in the format of Copper's
- * launch script. Daemons read it, and the report uses it as the list of
- * expected nodes. */
+/* Writes the runner's list of nodes, one name per line. Daemons read it, and
+ * the report uses it as the list of expected nodes. */
 static int write_nodes(const struct inner *l, const struct shared *shared,
                        struct jp_error *err)
 {
-    char *path = text_format("%s/raw/" JP_COPPER_NODES, l->dir);
+    char *path =
+        text_format("%s/raw/%s", l->dir, l->backend->runner->nodes_file);
     char *text = NULL;
     size_t len = 0;
     FILE *out = path ? open_memstream(&text, &len) : NULL;
@@ -351,7 +354,7 @@ static int prepare(const struct inner *l, struct shared *shared,
         return error_set(err, "out of memory");
     rc = jobconf_read_pinned(path, l->hash, &conf, err);
     if (rc == 0) {
-        runner = backend_runner_of(l->runner, &conf);
+        runner = backend_runner_of(l->backend->runner, &conf);
         if (runner->prepare)
             rc = runner->prepare(&conf, l->dir, shared->nodes, shared->n, err);
         if (rc > 0 && runner->gather)
@@ -476,9 +479,9 @@ static void read_complaint(const struct inner *l, char *buf, size_t len)
 
 /* --- for srun ------------------------------------------------------------- */
 
-/* If Copper is to run, asks Slurm for the step's nodes and for KillWait, which
- * is stored in facts. Returns NULL if it is not to run, or if Slurm gave no
- * answer; the caller frees the result. */
+/* If something is to run beside the tasks, asks Slurm for the step's nodes and
+ * for KillWait, which is stored in facts. Returns NULL if it is not to run, or
+ * if Slurm gave no answer; the caller frees the result. */
 static struct slurmstep *ask_slurm(struct launch_facts *facts,
                                    const struct jp_plan *plan)
 {
@@ -486,7 +489,7 @@ static struct slurmstep *ask_slurm(struct launch_facts *facts,
     uint64_t step = UINT32_MAX;
     struct slurmstep *slurm;
 
-    if (copperpart_refusal(facts, plan) != NULL)
+    if (launch_beside(facts, plan) == OPTIONS)
         return NULL;
     num_parse_u64(id, 0, UINT32_MAX, &step, NULL);
     slurm = malloc(sizeof(*slurm));
@@ -503,6 +506,7 @@ static struct slurmstep *ask_slurm(struct launch_facts *facts,
  * number. */
 struct telling {
     void (*say)(const char *line);
+    const char *title; /* of what runs */
     unsigned n;
 };
 
@@ -514,7 +518,8 @@ static void tell_node(void *arg, const char *node, const char *text)
 
     if (t->n++ >= NAMED)
         return;
-    snprintf(line, sizeof(line), "Copper: %s runs without it: %s", node, text);
+    snprintf(line, sizeof(line), "%s: %s runs without it: %s", t->title, node,
+             text);
     t->say(line);
 }
 
@@ -528,14 +533,15 @@ static void tell_rest(const struct inner *l, uint32_t ready, bool ended,
 
     runmarks_count(l->dir, n);
     if (t->n > NAMED) {
-        snprintf(line, sizeof(line), "Copper: and %u more nodes", t->n - NAMED);
+        snprintf(line, sizeof(line), "%s: and %u more nodes", t->title,
+                 t->n - NAMED);
         t->say(line);
     }
     if (ready + n[RUNMARK_FAILED] >= l->n_nodes)
         return;
     read_complaint(l, why, sizeof(why));
-    snprintf(line, sizeof(line), "Copper: %u of %u nodes run without it: %s",
-             l->n_nodes - ready - n[RUNMARK_FAILED], l->n_nodes,
+    snprintf(line, sizeof(line), "%s: %u of %u nodes run without it: %s",
+             t->title, l->n_nodes - ready - n[RUNMARK_FAILED], l->n_nodes,
              !ended ? "they are not ready in time"
              : *why ? why
                     : "its step has ended");
@@ -543,36 +549,25 @@ static void tell_rest(const struct inner *l, uint32_t ready, bool ended,
     stepdir_log(l->dir, "%s", line);
 }
 
-/* The number of CPUs per node for the daemons, from the site file; at least 1.
- * The step asks for that many, so that Slurm's binding lets the daemons use
- * them. */
-static uint32_t cpus_of(const struct jp_plan *plan)
-{
-    /* "1,2" or "0-3" */
-    const char *text = plan_site(plan, "copper.cores");
-    cpu_set_t set;
-
-    if (!text || copper_flags_cores(text, &set, NULL) < 0)
-        return 1;
-    return (uint32_t) CPU_COUNT(&set);
-}
-
-/* Starts the daemons of a launch with runs_copper and waits until they answer,
- * up to a time limit. slurm: NULL if Slurm gave no answer. */
-static void run_copper(const struct slurmstep *slurm,
+/* Starts the runner of a launch on all nodes and waits until it is ready, up to
+ * a time limit. slurm: NULL if Slurm gave no answer. */
+static void run_beside(const struct slurmstep *slurm,
                        const struct launch *launch,
                        void (*say)(const char *line))
 {
     const struct jp_plan *plan = launch->plan;
-    struct inner l = {.dir = launch->place.step_dir,
-                      .hash = launch->hash,
-                      .srun = getppid(),
-                      .cpus = cpus_of(plan),
-                      .runner = backend_find("copper")->runner,
-                      .job_id = (uint32_t) launch->facts->names.job_id};
-    bool asked = plan->copper.mode_source >= PLAN_ENV;
-    struct telling t = {.say = say};
-    struct jp_error err = {"Slurm does not list the step's nodes"};
+    const struct backend *backend = backend_of_option(launch->beside);
+    const char *title = backend->about.title;
+    struct inner l = {
+        .dir = launch->place.step_dir,
+        .hash = launch->hash,
+        .srun = getppid(),
+        .cpus = backend->runner->cpus ? backend->runner->cpus(plan) : 1,
+        .backend = backend,
+        .job_id = (uint32_t) launch->facts->names.job_id};
+    bool asked = plan->sides[launch->beside].mode_source >= PLAN_ENV;
+    struct telling t = {.say = say, .title = title};
+    struct jp_error err, why = {"Slurm does not list the step's nodes"};
     uint32_t ready;
     int ended;
 
@@ -582,8 +577,8 @@ static void run_copper(const struct slurmstep *slurm,
         l.kill_wait_s = slurm->kill_wait_s ? slurm->kill_wait_s
                                            : JP_DEF_KILL_WAIT_S;
     }
-    if (!slurm || start(&l, &err) < 0) {
-        error_wrap(&err, "Copper does not run");
+    if (!slurm || start(&l, &why) < 0) {
+        error_set(&err, "%s does not run: %s", title, why.text);
         stepdir_log(l.dir, "%s", err.text);
         say(err.text);
         return;
@@ -607,9 +602,9 @@ int sidestep_launch(struct launch_facts *facts, const struct jp_plan *plan,
 
         while ((line = strsep(&rest, "\n")))
             say(line);
-        begin_log_clocks(launch->place.step_dir, &launch->conf);
-        if (launch->runs_copper)
-            run_copper(slurm, launch, say);
+        begin_log_sides(launch->place.step_dir, &launch->conf);
+        if (launch->beside < OPTIONS)
+            run_beside(slurm, launch, say);
     }
     free(slurm);
     return rc;

@@ -29,7 +29,7 @@
 /* How long a forced end may take. */
 #define FORCE_MS 3000
 /* Tasks may read files while they end on a signal. They are served for this
- * long if Copper's own end leaves the time. */
+ * long if the runner's own end leaves the time. */
 #define HOLD_MS 8000
 #define SETTLE_MS 6000
 
@@ -40,6 +40,7 @@ struct watch {
     const struct backend_runner *runner;
     void *state;
     const char *dir, *node;
+    const char *title; /* of the profiler, for the log */
     /* slurmstepd, and when the step was last checked (clock_mono_ms). */
     pid_t parent;
     uint64_t looked_ms;
@@ -121,7 +122,7 @@ static int look_on(struct watch *w, struct jp_error *err)
             return -1;
         /* 2: it runs, but new tasks continue without it (backend.h) */
         if (rc > 1)
-            stepdir_log(w->dir, "%s: Copper: %s", w->node, err->text);
+            stepdir_log(w->dir, "%s: %s: %s", w->node, w->title, err->text);
         nap(w, LOOK_MS);
     }
     return 0;
@@ -151,8 +152,8 @@ static int stop(struct watch *w, uint32_t budget_ms, struct jp_error *err)
     budget_ms -= held_ms < budget_ms ? (uint32_t) held_ms : budget_ms;
 
     if (try_stop(w, budget_ms, false)) {
-        stepdir_log(w->dir, "%s: Copper's part has ended %llu ms after %s",
-                    w->node, (unsigned long long) (clock_mono_ms() - start_ms),
+        stepdir_log(w->dir, "%s: %s's part has ended %llu ms after %s", w->node,
+                    w->title, (unsigned long long) (clock_mono_ms() - start_ms),
                     w->why ? w->why : "it was asked to");
         return 0;
     }
@@ -165,23 +166,25 @@ static int stop(struct watch *w, uint32_t budget_ms, struct jp_error *err)
 /* The time in milliseconds for ending what a runner has started. Slurm sends
  * SIGKILL KillWait seconds after its SIGTERM, and SIGTERM never comes before
  * the event that made us stop. */
-static uint32_t budget(const struct jp_jobconf *conf)
+static uint32_t budget(const struct jp_jobconf *conf, enum jp_option option)
 {
     uint64_t s = JP_DEF_KILL_WAIT_S;
 
-    num_parse_u64(jobconf_copper(conf, "kill_wait"), 0, 3600, &s, NULL);
+    num_parse_u64(jobconf_side_find(conf, option, "kill_wait"), 0, 3600, &s,
+                  NULL);
     return s * 1000 > 2 * RESERVE_MS ? (uint32_t) s * 1000 - RESERVE_MS
                                      : (uint32_t) s * 500;
 }
 
 /* How long, in milliseconds, tasks are served after a signal: the part of
- * KillWait that remains after Copper has slept through its interval. */
-static uint32_t hold_time(const struct jp_jobconf *conf)
+ * KillWait that remains after the runner has slept through its interval. */
+static uint32_t hold_time(const struct jp_jobconf *conf, enum jp_option option)
 {
-    uint32_t left = budget(conf);
+    uint32_t left = budget(conf, option);
     uint64_t s = 0;
 
-    num_parse_u64(jobconf_copper(conf, "interval"), 0, 3600, &s, NULL);
+    num_parse_u64(jobconf_side_find(conf, option, "interval"), 0, 3600, &s,
+                  NULL);
     if (s * 1000 + SETTLE_MS >= left)
         return 0;
     left -= (uint32_t) s * 1000 + SETTLE_MS;
@@ -191,7 +194,7 @@ static uint32_t hold_time(const struct jp_jobconf *conf)
 /* Logs the error and marks the node, so that srun does not wait for it. */
 static void fail(struct watch *w, const struct jp_error *err)
 {
-    stepdir_log(w->dir, "%s: Copper: %s", w->node, err->text);
+    stepdir_log(w->dir, "%s: %s: %s", w->node, w->title, err->text);
     runmark_set(w->dir, w->node, RUNMARK_FAILED, err->text, NULL);
 }
 
@@ -219,14 +222,14 @@ static int run(struct watch *w, uint32_t budget_ms, struct jp_error *err)
         if (rc == 0)
             rc = look_on(w, err);
         if (rc < 0)
-            stepdir_log(w->dir, "%s: Copper: %s", w->node, err->text);
+            stepdir_log(w->dir, "%s: %s: %s", w->node, w->title, err->text);
     }
     if (stop(w, ready ? budget_ms : FORCE_MS, &trouble) < 0) {
-        stepdir_log(w->dir, "%s: Copper: %s", w->node, trouble.text);
+        stepdir_log(w->dir, "%s: %s: %s", w->node, w->title, trouble.text);
         rc = error_set(err, "%s", trouble.text);
     }
     if (ready && w->runner->collect(w->state, &trouble) < 0) {
-        stepdir_log(w->dir, "%s: Copper: %s", w->node, trouble.text);
+        stepdir_log(w->dir, "%s: %s: %s", w->node, w->title, trouble.text);
         rc = error_set(err, "%s", trouble.text);
     }
     /* after this mark, the files in raw/ are complete */
@@ -235,12 +238,23 @@ static int run(struct watch *w, uint32_t budget_ms, struct jp_error *err)
     return rc < 0 ? -1 : 0;
 }
 
+/* The name of what runs, for the log. */
+static const char *title_of(const struct run_place *place)
+{
+    const struct backend *backend = backend_of_option(place->option);
+
+    return backend ? backend->about.title : "the runner";
+}
+
 int supervise(const struct backend_runner *runner,
               const struct run_place *place, struct jp_error *err)
 {
     const char *dir = place->dir, *node = place->node;
-    struct watch w = {
-        .runner = runner, .dir = dir, .node = node, .parent = getppid()};
+    struct watch w = {.runner = runner,
+                      .dir = dir,
+                      .node = node,
+                      .title = title_of(place),
+                      .parent = getppid()};
     char *path = text_format("%s/" JP_JOBCONF_NAME, dir);
     struct jp_jobconf conf = {0};
     sigset_t set;
@@ -255,11 +269,11 @@ int supervise(const struct backend_runner *runner,
         rc = w.runner->start(&conf, dir, node, &w.state, err);
     }
     /* conf is zeros if it could not be read: the defaults apply. */
-    w.hold_ms = hold_time(&conf);
+    w.hold_ms = hold_time(&conf, place->option);
     if (rc < 0)
         fail(&w, err);
     else
-        rc = run(&w, budget(&conf), err);
+        rc = run(&w, budget(&conf, place->option), err);
     w.runner->destroy(w.state);
     jobconf_fini(&conf);
     free(path);
@@ -340,13 +354,14 @@ static void end_rest(const struct backend_runner *runner,
     struct jp_error err;
 
     if (path && jobconf_read_pinned(path, place->hash, &conf, &err) < 0)
-        stepdir_log(dir, "%s: Copper: %s", node, err.text);
+        stepdir_log(dir, "%s: %s: %s", node, title_of(place), err.text);
     else if (path) {
         runner = backend_runner_of(runner, &conf);
         if (runner->bypass)
             runner->bypass(&conf, node);
-        if (!await_orphans(budget(&conf)))
-            stepdir_log(dir, "%s: Copper: its daemon cannot be stopped", node);
+        if (!await_orphans(budget(&conf, place->option)))
+            stepdir_log(dir, "%s: %s: its daemon cannot be stopped", node,
+                        title_of(place));
         if (runner->sweep)
             runner->sweep(&conf, dir, node);
         jobconf_fini(&conf);
@@ -375,7 +390,7 @@ int supervise_guard(const struct backend_runner *runner,
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
     error_set(err, "its supervisor was ended by signal %d", WTERMSIG(status));
-    stepdir_log(dir, "%s: Copper: %s", node, err->text);
+    stepdir_log(dir, "%s: %s: %s", node, title_of(place), err->text);
     if (!runmark_is_set(dir, node, RUNMARK_READY))
         runmark_set(dir, node, RUNMARK_FAILED, err->text, NULL);
     end_rest(runner, place);

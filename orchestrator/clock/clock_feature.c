@@ -22,6 +22,7 @@
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/report/tables.h"
+#include "plugins/clock/clock_launch.h"
 
 /* Returns the clocks, or NULL if there are fewer than two. */
 static const struct jp_clocks *clocks_of(const struct jp_report *report)
@@ -336,7 +337,8 @@ static void put_figures(const void *data, const struct verdict_input *in,
     (void) data;
     figures->noun = "clocks";
     figures->of = "probes of clocks";
-    figures->asked = in->conf && in->conf->clock_cadence_us;
+    figures->asked = in->conf &&
+                     in->conf->sides[OPTION_CLOCK].numbers[CLOCK_CADENCE_US];
     figures->there = figures->asked && has_probes(in);
 }
 

@@ -186,20 +186,6 @@ static int mark_locks(struct shown *shown, struct jp_error *err)
     return 0;
 }
 
-/* Returns why the clock option has its mode; "" if there is nothing to explain.
- */
-static const char *clock_reason(const struct jp_plan *plan)
-{
-    const struct plan_side *clock = &plan->clock;
-
-    if (clock->trouble)
-        return clock->trouble;
-    return clock->mode || clock->mode_source != PLAN_DEFAULT
-               ? ""
-               : "auto, in steps of several nodes for which an NCCL profile "
-                 "was requested";
-}
-
 /* Collects all effective settings. */
 static int collect(const struct jp_plan *plan, struct shown *shown,
                    struct jp_error *err)
@@ -209,14 +195,18 @@ static int collect(const struct jp_plan *plan, struct shown *shown,
     const char *reason = "";
 
     /* the site's default may be limited to some jobs */
-    if (plan->nccl.mode_source == PLAN_SITE && activation_is_bound(shown->site))
+    if (plan->sides[OPTION_NCCL].mode_source == PLAN_SITE &&
+        activation_is_bound(shown->site))
         reason = "for jobs that meet all nccl.default_...";
-    if (add_side(&plan->nccl, reason, shown, err) < 0 ||
-        add_side(&plan->copper, "", shown, err) < 0 ||
-        add_side(&plan->util, "", shown, err) < 0 ||
-        add_side(&plan->clock, clock_reason(plan), shown, err) < 0 ||
-        add_side(&plan->nsys, "", shown, err) < 0)
-        return -1;
+    for (enum jp_option i = 0; i < OPTIONS; i++) {
+        const struct plan_side *side = &plan->sides[i];
+
+        if (i != OPTION_NCCL)
+            reason = backend_side(i)->reason ? backend_side(i)->reason(side)
+                                             : "";
+        if (add_side(side, reason, shown, err) < 0)
+            return -1;
+    }
     for (size_t i = 0; i < n_keys; i++)
         if (keys[i].site_only &&
             add_site_key(&keys[i], &plan->policy, shown, err) < 0)
@@ -257,23 +247,26 @@ static void say_files(const struct plan_input *in)
     free(user);
 }
 
-/* Prints the settings of clock probes in the form of XLA's guide. Prints
- * nothing unless a file, a variable or the site turns probes on. */
-static int print_clocks(const struct jp_plan *plan, const struct plan_input *in)
+/* Prints the blocks of settings that a file, a variable or the site turns on.
+ */
+static int print_blocks(const struct jp_plan *plan, const struct plan_input *in)
 {
-    char *block = NULL;
-    struct jp_error err;
+    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++) {
+        const struct launch_side *side = backend_side(i);
+        char *block = NULL;
+        struct jp_error err;
 
-    if (clockpart_block_of(plan, in, &block, &err) < 0) {
-        say(err.text);
-        return JP_EXIT_USAGE;
+        if (side->block_of && side->block_of(plan, in, &block, &err) < 0) {
+            say(err.text);
+            return JP_EXIT_USAGE;
+        }
+        if (block)
+            quote_printf(stdout, "\n");
+        /* line by line, because foreign text must be made harmless */
+        for (char *rest = block, *line; (line = strsep(&rest, "\n"));)
+            quote_printf(stdout, "%s\n", line);
+        free(block);
     }
-    if (block)
-        quote_printf(stdout, "\n");
-    /* line by line, because foreign text must be made harmless */
-    for (char *rest = block, *line; (line = strsep(&rest, "\n"));)
-        quote_printf(stdout, "%s\n", line);
-    free(block);
     return JP_EXIT_OK;
 }
 
@@ -300,7 +293,7 @@ static int show(struct arguments *o)
         rc = print_settings(&shown, &err) < 0 ? JP_EXIT_IO : JP_EXIT_OK;
     } else {
         settings_print(stdout, shown.list, shown.n);
-        rc = print_clocks(&plan, &o->in);
+        rc = print_blocks(&plan, &o->in);
     }
     settings_free(shown.list, shown.n);
     plan_fini(&plan);

@@ -169,7 +169,7 @@ static char *settings_pattern(const char *config)
 
     if (plan_make(&in, &plan, NULL) < 0)
         return NULL;
-    value = plan_get(&plan.nccl, "dir");
+    value = plan_get(&plan.sides[OPTION_NCCL], "dir");
     if (value)
         pattern = place_pattern(value);
     plan_fini(&plan);
@@ -537,8 +537,8 @@ static int take_jobs(struct cmd_inputs *inputs)
     return 0;
 }
 
-/* "53.0" or "53_1.0" of a step's directory; without a job.conf its path. Caller frees; NULL
- * without memory. */
+/* "53.0" or "53_1.0" of a step's directory; without a job.conf its path. Caller
+ * frees; NULL without memory. */
 static char *name_of(const char *dir)
 {
     char *path = text_format("%s/" JP_JOBCONF_NAME, dir);

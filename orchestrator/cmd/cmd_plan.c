@@ -386,7 +386,7 @@ static enum jp_exit take_report(struct session *s, struct jp_error *err)
     if (rc != JP_EXIT_OK)
         return rc;
     measured = &s->from.measured;
-    s->in.nccl = s->from.option;
+    s->in.given[OPTION_NCCL] = s->from.option;
     /* --nodes and --tasks take precedence over the report */
     if (!s->facts.nnodes && measured->nodes <= UINT32_MAX)
         s->facts.nnodes = (uint32_t) measured->nodes;
@@ -420,7 +420,7 @@ static int print(const struct session *s, struct plan_view *view,
  * step without it. Returns an exit status. */
 static int fail_step(const struct plan_input *in, const struct jp_error *err)
 {
-    bool refused = in->nccl && choice_check(in, NULL) < 0;
+    bool refused = in->given[OPTION_NCCL] && choice_check(in, NULL) < 0;
 
     quote_printf(stderr, "jobprof: plan: %s; %s\n", err->text,
                  refused ? "srun refuses the option"
@@ -451,7 +451,7 @@ static int show_launch(struct session *s, const struct launch *launch)
  * has no ids. Caller frees. */
 static char *name_dir(const struct session *s, const struct jp_plan *plan)
 {
-    char *job = place_pattern(plan_get(&plan->nccl, "dir"));
+    char *job = place_pattern(plan_get(&plan->sides[OPTION_NCCL], "dir"));
     char *dir = NULL;
 
     if (job)
@@ -516,8 +516,9 @@ static int run(struct session *s)
         return cmd_args_fail("plan", JP_EXIT_USAGE, &err);
     s->facts.nnodes = (uint32_t) a->nodes;
     s->facts.ntasks = (uint32_t) a->tasks;
-    s->in = (struct plan_input){
-        .config = a->common.config, .nccl = a->word, .strict = true};
+    s->in = (struct plan_input){.config = a->common.config,
+                                .given[OPTION_NCCL] = a->word,
+                                .strict = true};
     /* the report's option takes the place of the user's word */
     if (a->from && (status = take_report(s, &err)) != JP_EXIT_OK)
         return cmd_args_fail("plan", status, &err);
@@ -525,9 +526,10 @@ static int run(struct session *s)
         return cmd_args_fail("plan", JP_EXIT_USAGE, &err);
     /* no profile is requested anywhere: continue as if auto were, because the
      * user wants a forecast */
-    if (!plan.nccl.mode) {
-        plan.nccl.mode = grammar_find_mode(grammar_nccl(), "auto");
-        plan.nccl.mode_source = PLAN_DEFAULT;
+    if (!plan.sides[OPTION_NCCL].mode) {
+        plan.sides[OPTION_NCCL].mode =
+            grammar_find_mode(grammar_nccl(), "auto");
+        plan.sides[OPTION_NCCL].mode_source = PLAN_DEFAULT;
     }
     rc = show(s, &plan);
     plan_fini(&plan);

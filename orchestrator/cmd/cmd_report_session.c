@@ -29,6 +29,7 @@
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/report/report.h"
+#include "plugins/backend.h"
 
 const char *report_kind_name(enum report_kind kind)
 {
@@ -349,10 +350,13 @@ static enum report_turn watch(struct report_session *session,
 static void await_runners(struct report_session *session)
 {
     uint64_t start_ms = clock_mono_ms(), wait_s = JP_DEF_KILL_WAIT_S;
+    enum jp_option option = backend_beside(&session->conf);
+    const struct backend *backend = backend_of_option(option);
     uint32_t n[RUNMARKS];
 
-    num_parse_u64(jobconf_copper(&session->conf, "kill_wait"), 0, 3600, &wait_s,
-                  NULL);
+    if (backend)
+        num_parse_u64(jobconf_side_find(&session->conf, option, "kill_wait"), 0,
+                      3600, &wait_s, NULL);
     if (session->options->kind == REPORT_WATCHER &&
         wait_s > CEILING_KILL_WAIT_S)
         wait_s = CEILING_KILL_WAIT_S;
@@ -367,7 +371,8 @@ static void await_runners(struct report_session *session)
     /* this wait must not shorten the time for the figures */
     session->start_ms += clock_mono_ms() - start_ms;
     if (n[RUNMARK_DONE] < n[RUNMARK_READY])
-        stepdir_log(session->dir, "Copper has not ended on %u nodes",
+        stepdir_log(session->dir, "%s has not ended on %u nodes",
+                    backend ? backend->about.title : "a program",
                     n[RUNMARK_READY] - n[RUNMARK_DONE]);
 }
 

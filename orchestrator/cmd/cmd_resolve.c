@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/fileio.h"
 #include "common/num.h"
 #include "common/quote.h"
 #include "common/sitelog.h"
@@ -44,13 +43,11 @@ static const struct cmd_option rows[] = {
     {"check", NULL, NULL, OPT_FLAG(check)},
     {"config", "FILE", NULL, OPT_TEXT(in.config)},
     {"default", "MODE", NULL, OPT_TEXT(in.default_mode)},
-    {"nccl", "VALUE", NULL, OPT_TEXT(in.nccl)},
-    {"copper", "VALUE", NULL, OPT_TEXT(in.copper)},
-    {"util", "VALUE", NULL, OPT_TEXT(in.util)},
-    {"clock", "VALUE", NULL, OPT_TEXT(in.clock)},
-    {"nsys", "VALUE", NULL, OPT_TEXT(in.nsys)},
-    {"nodes", "N", NULL, OPT_COUNT(given.nnodes, 0, UINT32_MAX),
-     OPT_TAKE(take_count)},
+#define ROW(up, low) {#low, "VALUE", NULL, OPT_TEXT(in.given[OPTION_##up])},
+    JP_OPTIONS(ROW)
+#undef ROW
+        {"nodes", "N", NULL, OPT_COUNT(given.nnodes, 0, UINT32_MAX),
+         OPT_TAKE(take_count)},
     {"tasks", "N", NULL, OPT_COUNT(given.ntasks, 0, UINT32_MAX),
      OPT_TAKE(take_count)},
     {"command", "TEXT", NULL, OPT_TEXT(given.command)},
@@ -80,21 +77,19 @@ static int refuse(const struct jp_grammar *grammar, struct jp_error *err)
 /* Checks every option that was given. has_site: the site file could be read. */
 static int check_all(const struct plan_input *in, bool has_site)
 {
-    const char *const given[OPTIONS] = {[OPTION_NCCL] = in->nccl,
-                                        [OPTION_COPPER] = in->copper,
-                                        [OPTION_UTIL] = in->util,
-                                        [OPTION_CLOCK] = in->clock,
-                                        [OPTION_NSYS] = in->nsys};
+    const char *const *given = in->given;
     struct jp_error err;
 
     for (enum jp_option i = 0; i < OPTIONS; i++)
         if (given[i] && plan_check(grammar_of(i), given[i], in->site, &err) < 0)
             return refuse(grammar_of(i), &err);
     /* whether the chosen profiler can run, which depends on the site */
-    if (has_site && in->nccl && choice_check(in, &err) < 0)
+    if (has_site && given[OPTION_NCCL] && choice_check(in, &err) < 0)
         return refuse(grammar_nccl(), &err);
-    if (in->nsys && nsyspart_check(in->nsys, &err) < 0)
-        return refuse(grammar_nsys(), &err);
+    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++)
+        if (given[i] && backend_side(i)->check &&
+            backend_side(i)->check(given[i], &err) < 0)
+            return refuse(grammar_of(i), &err);
     return JP_EXIT_OK;
 }
 
@@ -157,29 +152,19 @@ static int print_plan(const struct launch_facts *facts,
     return fflush(stdout) == 0 ? JP_EXIT_OK : JP_EXIT_IO;
 }
 
-/* Prints the settings of clock probes, if they were asked for, in the format of
- * XLA's guide: its grep finds them in srun's stderr. facts: of the step. */
-static void print_clocks(const struct launch_facts *facts,
-                         const struct jp_jobconf *conf)
+/* Prints what options announce about their settings. facts: of the step. */
+static void print_announcements(const struct launch_facts *facts,
+                                const struct jp_jobconf *conf)
 {
-    const char *option = facts->env->clock;
-    char *block = NULL;
+    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++) {
+        const struct launch_side *side = backend_side(i);
+        char *block =
+            side->announce ? side->announce(conf, facts->env->given[i]) : NULL;
 
-    bool alone = conf->nnodes == 1, asked = clockpart_is_asked(conf);
-
-    if (conf->clock_cadence_us && !alone && asked)
-        clockpart_block(conf, &block, NULL);
-    else if ((alone && asked) || (option && strcmp(option, "off") != 0))
-        /* the option has no effect; a note may say more */
-        block = text_format(
-            "=== Distributed Profiling Configuration ===\n"
-            "  enabled: NO (%s)\n"
-            "===========================================",
-            alone ? "the step has one node, so there are no other clocks"
-                  : "by the settings: jobprof config show");
-    for (char *rest = block, *line; (line = strsep(&rest, "\n"));)
-        quote_printf(stderr, "%s\n", line);
-    free(block);
+        for (char *rest = block, *line; (line = strsep(&rest, "\n"));)
+            quote_printf(stderr, "%s\n", line);
+        free(block);
+    }
 }
 
 /* Creates the step's directory and prints the answer. Returns an exit status.
@@ -193,7 +178,7 @@ static int start(struct launch_facts *facts, const struct jp_plan *plan,
         return unprofiled(facts->env, err);
     /* without a directory nothing is profiled */
     if (launch.place.step_dir)
-        print_clocks(facts, &launch.conf);
+        print_announcements(facts, &launch.conf);
     if (launch.place.step_dir)
         printf("SLURM_JOBPROF_DIR=%s\nSLURM_JOBPROF_HASH=%s\n" /* raw: pairs */
                "SLURM_JOBPROF_LIMIT=%u\n",
@@ -221,6 +206,7 @@ static int resolve(const struct plan_input *in, struct launch_facts *facts)
     struct slurmjob job;
     struct jp_plan plan;
     struct jp_error err;
+    bool wanted = false;
     int rc;
 
     if (plan_make(in, &plan, &err) < 0)
@@ -229,8 +215,9 @@ static int resolve(const struct plan_input *in, struct launch_facts *facts)
     if (facts_is_script(facts->names.step_id))
         plan_drop_srun(&plan);
     /* without a profile the controller need not be asked */
-    if (plan.nccl.mode || plan.copper.mode || plan.util.mode ||
-        plan.clock.mode || plan.nsys.mode)
+    for (enum jp_option i = 0; i < OPTIONS; i++)
+        wanted = wanted || plan.sides[i].mode;
+    if (wanted)
         find_submit_dir(facts, &job);
     rc = plan_is_printed(&plan) ? print_plan(facts, &plan, &err)
                                 : start(facts, &plan, &err);

@@ -4,8 +4,8 @@
  * begin: a node joins the step before its tasks start; it answers with the
  * variables of the tasks, then goes on in the background. agent: begin becomes
  * it; it samples the node beside the tasks. task: a task records what it can
- * see. finish: the node leaves the step. run: Copper's daemon, or another
- * runner, beside the tasks. docs/dev/contracts.md, section 1, has their
+ * see. finish: the node leaves the step. run: what runs beside the
+ * tasks. docs/dev/contracts.md, section 1, has their
  * arguments and answers. All run as the job's user, and none may fail the job:
  * errors go to the step's log, or to stderr, which the module passes on: to the
  * user, or to the site where only its default asks for a profile. */
@@ -49,8 +49,9 @@
  * of them; begin passes some to the agent. */
 struct node_args {
     /* NULL: not given */
-    const char *config, *default_mode, *nccl, *copper, *util, *clock, *nsys;
-    const char *hash; /* checksum of job.conf */
+    const char *config, *default_mode;
+    const char *given[OPTIONS]; /* the options */
+    const char *hash;           /* checksum of job.conf */
     const char *node;
     const char *script; /* a step that is not srun's; NULL: it is */
     /* from begin to the agent; clocks 1: the agent reads a struct clock_conf */
@@ -64,12 +65,10 @@ struct node_args {
 static const struct cmd_option rows[] = {
     {"config", "FILE", NULL, OPT_TEXT(config)},
     {"default", "MODE", NULL, OPT_TEXT(default_mode)},
-    {"nccl", "VALUE", NULL, OPT_TEXT(nccl)},
-    {"copper", "VALUE", NULL, OPT_TEXT(copper)},
-    {"util", "VALUE", NULL, OPT_TEXT(util)},
-    {"clock", "VALUE", NULL, OPT_TEXT(clock)},
-    {"nsys", "VALUE", NULL, OPT_TEXT(nsys)},
-    {"dir", "DIR", NULL, OPT_TEXT(seat.dir)},
+#define ROW(up, low) {#low, "VALUE", NULL, OPT_TEXT(given[OPTION_##up])},
+    JP_OPTIONS(ROW)
+#undef ROW
+        {"dir", "DIR", NULL, OPT_TEXT(seat.dir)},
     {"hash", "SUM", NULL, OPT_TEXT(hash)},
     {"node", "NAME", NULL, OPT_TEXT(node)},
     {"script", "STEP", NULL, OPT_TEXT(script)},
@@ -115,16 +114,12 @@ static int node_args_parse(int argc, char **argv, struct node_args *args,
 static int find_dir(const struct node_args *args, char **dir,
                     struct jp_error *err)
 {
-    const struct begin_settings settings = {.config = args->config,
-                                            .default_mode = args->default_mode,
-                                            .nccl = args->nccl,
-                                            .copper = args->copper,
-                                            .util = args->util,
-                                            .clock = args->clock,
-                                            .nsys = args->nsys,
-                                            .nodeid = args->seat.nodeid,
-                                            .nodes = args->seat.nodes};
+    struct begin_settings settings = {.config = args->config,
+                                      .default_mode = args->default_mode,
+                                      .nodeid = args->seat.nodeid,
+                                      .nodes = args->seat.nodes};
 
+    memcpy(settings.given, args->given, sizeof(settings.given));
     if (!args->seat.dir)
         return begin_locate(&settings, dir, err);
     *dir = strdup(args->seat.dir);
@@ -567,26 +562,28 @@ static int make_partial(const struct finish_node *of, struct jp_error *err)
     return rc;
 }
 
-/* Cleans up after Copper if Slurm has killed all of its supervisor's processes.
- * Runs after the records are written, because a file system that hangs may
- * delay it. */
+/* Cleans up after a runner if Slurm has killed all of its supervisor's
+ * processes. Runs after the records are written, because a file system that
+ * hangs may delay it. */
 static void sweep(const char *dir, const char *node, const char *hash)
 {
-    const struct backend *copper = backend_find("copper");
     const struct backend_runner *runner;
+    const struct backend *backend;
     struct jp_jobconf conf = {0};
 
-    if (copper && runmark_is_set(dir, node, RUNMARK_READY) &&
-        !runmark_is_set(dir, node, RUNMARK_DONE) &&
-        jobconf_read_step(dir, hash, &conf, NULL) == 0) {
-        runner = backend_runner_of(copper->runner, &conf);
-        if (runner->sweep && runner->sweep(&conf, dir, node)) {
-            stepdir_log(dir, "%s: Copper was killed with its supervisor", node);
-            /* the report no longer waits for this node */
-            runmark_set(dir, node, RUNMARK_DONE, "", NULL);
-        }
-        jobconf_fini(&conf);
+    if (!runmark_is_set(dir, node, RUNMARK_READY) ||
+        runmark_is_set(dir, node, RUNMARK_DONE) ||
+        jobconf_read_step(dir, hash, &conf, NULL) < 0)
+        return;
+    backend = backend_of_option(backend_beside(&conf));
+    runner = backend ? backend_runner_of(backend->runner, &conf) : NULL;
+    if (runner && runner->sweep && runner->sweep(&conf, dir, node)) {
+        stepdir_log(dir, "%s: %s was killed with its supervisor", node,
+                    backend->about.title);
+        /* the report no longer waits for this node */
+        runmark_set(dir, node, RUNMARK_DONE, "", NULL);
     }
+    jobconf_fini(&conf);
 }
 
 static int cmd_finish(int argc, char **argv)
@@ -655,26 +652,48 @@ static int run_runner(void *arg)
     return print_error(work->place.node, &err);
 }
 
+/* The option whose runner the step is for. A job.conf that cannot be read is
+ * the supervisor's to report. */
+static enum jp_option find_beside(const char *dir, const char *hash)
+{
+    struct jp_jobconf conf;
+    enum jp_option option;
+
+    if (jobconf_read_step(dir, hash, &conf, NULL) < 0)
+        return backend_beside(NULL);
+    option = backend_beside(&conf);
+    jobconf_fini(&conf);
+    return option;
+}
+
 static int cmd_run(int argc, char **argv)
 {
-    const struct backend *copper = backend_find("copper");
     const char *node = getenv("SLURMD_NODENAME");
+    const struct backend *backend;
     struct runner_work work = {0};
     struct jp_error err;
+    const char *hash;
     int rc;
 
     /* --dir DIR [--hash SUM], from sidestep.c */
     if ((argc != 3 && (argc != 5 || strcmp(argv[3], "--hash") != 0)) ||
         strcmp(argv[1], "--dir") != 0 || argv[2][0] != '/' ||
-        !stepdir_name_ok(node) || !copper || !copper->runner) {
+        !stepdir_name_ok(node)) {
         fprintf(stderr, "run: bad arguments, or not a task of Slurm's\n");
         return JP_EXIT_USAGE;
     }
     add_path();
     if (stepdir_hold(argv[2], &err) < 0)
         return print_error(node, &err);
-    work.runner = copper->runner;
-    work.place = (struct run_place){argv[2], node, argc == 5 ? argv[4] : NULL};
+    hash = argc == 5 ? argv[4] : NULL;
+    work.place =
+        (struct run_place){argv[2], node, hash, find_beside(argv[2], hash)};
+    backend = backend_of_option(work.place.option);
+    if (!backend) {
+        fprintf(stderr, "run: nothing runs beside the tasks of this step\n");
+        return JP_EXIT_USAGE;
+    }
+    work.runner = backend->runner;
     rc = supervise_guard(work.runner, &work.place, run_runner, &work, &err);
     return rc < 0 ? print_error(node, &err) : rc;
 }

@@ -21,7 +21,8 @@
  * none. */
 static bool is_asked(const struct jp_jobconf *conf)
 {
-    const char *mode = conf ? jobconf_copper(conf, "mode") : NULL;
+    const char *mode = conf ? jobconf_side_find(conf, OPTION_COPPER, "mode")
+                            : NULL;
 
     return mode && strcmp(mode, "off") != 0 && !conf->hidden;
 }

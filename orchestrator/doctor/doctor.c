@@ -136,7 +136,7 @@ static void check_together(struct doctor *d, const struct plan_input *in)
     /* Copies, because the plan owns the strings. */
     d->binds = binds ? strdup(binds) : NULL;
     d->mounts = mounts ? strdup(mounts) : NULL;
-    named = plan_get(&plan.clock, "if");
+    named = plan_get(&plan.sides[OPTION_CLOCK], "if");
     d->clock_if = named ? strdup(named) : NULL;
     cu_fuse = plan_site(&plan, "copper.cu_fuse");
     root = plan_site(&plan, "copper.root");
@@ -717,9 +717,11 @@ static void doctor_forecast(struct doctor *d)
         doctor_add(d, DOCTOR_SKIP, "plan", "", "%s", err.text);
         return;
     }
-    if (!plan.nccl.mode) { /* no profile is requested: assume auto */
-        plan.nccl.mode = grammar_find_mode(grammar_nccl(), "auto");
-        plan.nccl.mode_source = PLAN_DEFAULT;
+    if (!plan.sides[OPTION_NCCL]
+             .mode) { /* no profile is requested: assume auto */
+        plan.sides[OPTION_NCCL].mode =
+            grammar_find_mode(grammar_nccl(), "auto");
+        plan.sides[OPTION_NCCL].mode_source = PLAN_DEFAULT;
     }
     facts_get(&in, &facts);
     if (launch_make(&facts, &plan, d->options->dir, &launch, &err) < 0) {

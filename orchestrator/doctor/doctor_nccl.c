@@ -294,7 +294,7 @@ static size_t list_plugins(const struct jp_plan *plan,
         const struct jp_profiler *about = profiler_registry[i];
         const struct sitefile_value *named =
             about->option == OPTION_NCCL && about->library
-                ? plan_site_value(plan, plan->nccl.grammar->group,
+                ? plan_site_value(plan, plan->sides[OPTION_NCCL].grammar->group,
                                   about->library)
                 : NULL;
 
@@ -335,7 +335,7 @@ void doctor_nccl(struct doctor *d)
         .config = d->site && !access(d->site, F_OK) ? d->site : NULL,
         .settled = true};
     struct plugin plugins[PLUGINS_MAX];
-    struct jp_plan plan = {.nccl.grammar = grammar_nccl()};
+    struct jp_plan plan = {.sides[OPTION_NCCL].grammar = grammar_nccl()};
     size_t n;
 
     plan_make(&in, &plan, NULL); /* already reported */

@@ -161,7 +161,8 @@ static char *imagine(const struct doctor *d, const struct jp_plan *plan,
                                         .user = me ? me->pw_name : "",
                                         .job_name = "job",
                                         .array_job_id = 1};
-    char *name = pattern_expand(plan_get(&plan->nccl, "dir"), &facts, err);
+    char *name =
+        pattern_expand(plan_get(&plan->sides[OPTION_NCCL], "dir"), &facts, err);
     char *path = name;
 
     if (name && *name != '/') {
@@ -208,7 +209,7 @@ static void check_space(struct doctor *d, const char *path,
                         const struct jp_plan *plan)
 {
     struct statfs fs;
-    uint64_t least = plan_number(&plan->nccl, "min_free"), room;
+    uint64_t least = plan_number(&plan->sides[OPTION_NCCL], "min_free"), room;
 
     if (statfs(path, &fs) < 0)
         return;

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/grammar.h"
 #include "common/figure.h"
 #include "orchestrator/identity/parallel.h"
 #include "orchestrator/insight/expected.h"
@@ -129,8 +130,9 @@ int job_html_facts(const struct jp_report *report, FILE *out)
         html_out_fact(out, "Slurm", c->slurm_version);
         html_out_fact(out, "Profiler requested", c->nccl_request);
         html_out_fact(out, "Profiler used", c->nccl_mode);
-        if (jobconf_util(c, "labels"))
-            html_out_fact(out, "Labels", jobconf_util(c, "labels"));
+        if (jobconf_side_find(c, OPTION_UTIL, "labels"))
+            html_out_fact(out, "Labels",
+                          jobconf_side_find(c, OPTION_UTIL, "labels"));
     } else {
         html_out_fact(out, "Input",
                       "a folder of logs, without a job's settings");
@@ -175,7 +177,8 @@ static void setting_rows(FILE *out, const char *area,
     }
 }
 
-/* Writes the settings of NCCL's and of Copper's profile, with their sources. */
+/* Writes the settings of NCCL's profile and of the options that have a word for
+ * the page, with their sources. */
 int job_html_settings(const struct jp_report *report, FILE *out)
 {
     const struct jp_jobconf *conf = report->conf;
@@ -183,12 +186,18 @@ int job_html_settings(const struct jp_report *report, FILE *out)
         {"For", NULL, false},  {"Setting", NULL, false}, {"Value", NULL, false},
         {"From", NULL, false}, {"Where", NULL, false},   {"Why", NULL, false},
     };
+    size_t n = 0;
 
-    if (!conf || conf->n_settings + conf->n_copper_settings == 0)
+    for (enum jp_option i = 0; conf && i < OPTIONS; i++)
+        n += grammar_of(i)->form->on_page ? conf->sides[i].n_settings : 0;
+    if (!conf || conf->n_settings + n == 0)
         return 0;
     html_out_table(out, columns, COLUMNS(columns), true);
     setting_rows(out, "NCCL", conf->settings, conf->n_settings);
-    setting_rows(out, "Copper", conf->copper_settings, conf->n_copper_settings);
+    for (enum jp_option i = 0; i < OPTIONS; i++)
+        if (grammar_of(i)->form->on_page)
+            setting_rows(out, grammar_of(i)->form->on_page,
+                         conf->sides[i].settings, conf->sides[i].n_settings);
     html_out_table_end(out, COLUMNS(columns), 0, NULL);
     return 0;
 }

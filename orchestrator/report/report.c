@@ -102,7 +102,7 @@ static void put_parallel(FILE *out, const struct jp_report *report)
 /* Writes the labels that the user gave to the run. */
 static void put_labels(FILE *out, const struct jp_jobconf *conf)
 {
-    const char *labels = jobconf_util(conf, "labels");
+    const char *labels = jobconf_labels(conf);
 
     if (labels)
         text_out_line(out, "  labels     %s", labels);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "common/grammar.h"
 #include "common/knob.h"
 #include "orchestrator/identity/parallel.h"
 #include "orchestrator/insight/expected.h"
@@ -47,7 +48,7 @@ static void put_settings(struct jp_json_stream *s, const char *key,
 /* Writes the labels that the user gave to the run, as an object. */
 static void put_labels(struct jp_json_stream *s, const struct jp_jobconf *conf)
 {
-    const char *at = jobconf_util(conf, "labels");
+    const char *at = jobconf_side_find(conf, OPTION_UTIL, "labels");
     struct userlabel label;
 
     json_stream_object(s, "labels");
@@ -122,24 +123,23 @@ static void put_conf(struct jp_json_stream *s, const struct jp_jobconf *conf)
         {"nccl_request", conf->nccl_request},
         {"nccl_mode", conf->nccl_mode},
     };
-    struct jobconf_side sides[JOBCONF_SIDES];
     char key[40];
 
     json_stream_count(s, "id", conf->job_id);
     json_stream_count(s, "restart", conf->restart);
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         json_stream_text(s, texts[i].key, texts[i].text);
-    jobconf_sides(conf, sides);
-    for (size_t i = 0; i < JOBCONF_SIDES; i++) {
-        snprintf(key, sizeof(key), "%s_request", sides[i].name);
-        json_stream_text(s, key, sides[i].request);
+    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++) {
+        snprintf(key, sizeof(key), "%s_request", grammar_of(i)->group);
+        json_stream_text(s, key, conf->sides[i].request);
     }
     json_stream_text(s, "launched_by", conf->version);
     json_stream_count(s, "created_us", conf->created_us);
     put_settings(s, "settings", conf->settings, conf->n_settings);
-    for (size_t i = 0; i < JOBCONF_SIDES; i++) {
-        snprintf(key, sizeof(key), "%s_settings", sides[i].name);
-        put_settings(s, key, sides[i].settings, sides[i].n_settings);
+    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++) {
+        snprintf(key, sizeof(key), "%s_settings", grammar_of(i)->group);
+        put_settings(s, key, conf->sides[i].settings,
+                     conf->sides[i].n_settings);
     }
     put_labels(s, conf);
 }

@@ -62,7 +62,7 @@ put_notes(const void *data,
 /* The site's util.default. */
 static bool is_wanted_of_all(const struct jp_jobconf *conf)
 {
-    const char *request = conf->util_request;
+    const char *request = conf->sides[OPTION_UTIL].request;
 
     return request && *request && strcmp(request, "off") != 0;
 }

@@ -18,6 +18,7 @@
 #include "common/ownplace.h"
 #include "common/quote.h"
 #include "plugins/backend.h"
+#include "plugins/clock/clock_launch.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
@@ -40,6 +41,31 @@ static const struct backend_planner planner = {
 /* Except for auto, the figures are those that XLA's guide to distributed
  * profiling recommends under these names. The last one is ours: the fastest
  * cadences would take a tenth of a processor. */
+/* By the option or JOBPROF_CLOCK; XLA's own variables do not ask for a
+ * report. */
+static bool is_asked(const struct plan_side *side)
+{
+    return plan_side_is_own(side) && !side->trouble;
+}
+
+static const struct jp_conf_key conf_keys[] = {
+    [CLOCK_CADENCE_US] = {"cadence_us", false},
+    [CLOCK_WINDOW_MS] = {"window_ms", false},
+    [CLOCK_SPACING_US] = {"spacing_us", false},
+    [CLOCK_SNAPSHOT_MS] = {"snapshot_ms", false},
+    [CLOCK_CPU_PERMILLE] = {"cpu_permille", false},
+    [CLOCK_INTERFACES] = {"interfaces", true},
+    [CLOCK_SECRET] = {"key", true},
+    {0}};
+
+static const struct jp_option_form form = {
+    .off = "no clock probes between nodes",
+    .on = "enabled",
+    .on_mode = "default",
+    .only_srun = true,
+    .is_asked = is_asked,
+    .conf_keys = conf_keys};
+
 static const struct jp_mode words[] = {
     {.name = "auto",
      .help = "probes between nodes at a cost of at most 0.5 % of a processor"},
@@ -303,7 +329,7 @@ static int look(const struct jp_plan *plan, backend_note *say, void *arg,
 {
     static const char source[] =
         "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-    const struct plan_side *side = &plan->clock;
+    const struct plan_side *side = &plan->sides[OPTION_CLOCK];
     /* switched off by the site or the user, not by default */
     bool off = side->grammar && !side->mode &&
                side->mode_source != PLAN_DEFAULT;
@@ -332,9 +358,11 @@ const struct backend backend_clock = {
     .about = {.name = "clock",
               .title = "the clocks",
               .option = OPTION_CLOCK,
+              .form = &form,
               .words = words,
               .knobs = knobs,
               .read = read_file},
     .planner = &planner,
+    .side = &clock_side,
     .look = look,
 };

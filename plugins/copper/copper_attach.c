@@ -561,7 +561,7 @@ static void destroy(void *state)
 static int start(const struct jp_jobconf *conf, const char *step_dir,
                  const char *node, void **state, struct jp_error *err)
 {
-    const char *mount = jobconf_copper(conf, "mount");
+    const char *mount = jobconf_side_find(conf, OPTION_COPPER, "mount");
     struct attach *a = calloc(1, sizeof(*a));
 
     if (a) {

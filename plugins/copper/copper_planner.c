@@ -1,6 +1,7 @@
 /* copper_planner.c - Copper's place among the backends: words, knobs, keys of
  * the site file. */
 #include "plugins/backend.h"
+#include "plugins/copper/copper_launch.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -19,6 +20,9 @@ static int usable(const struct backend_input *in, struct jp_error *err)
 static const struct backend_planner planner = {
     .usable = usable,
 };
+
+static const struct jp_option_form form = {
+    .off = "no Copper profile", .on_page = "Copper", .only_srun = true};
 
 static const struct jp_mode words[] = {
     {.name = "aggregate", .help = "operation counters only"},
@@ -88,10 +92,12 @@ const struct backend backend_copper = {
     .about = {.name = "copper",
               .title = "Copper",
               .option = OPTION_COPPER,
+              .form = &form,
               .words = words,
               .knobs = knobs,
               .site_keys = site_keys},
     .planner = &planner,
+    .side = &copper_side,
     .runner = &copper_runner,
     .other_log = is_daemon_log,
 };

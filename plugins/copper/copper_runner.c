@@ -11,6 +11,7 @@
  * blocked, because Slurm sends these to every process of a step. It gets SIGHUP
  * when the supervisor dies. */
 #include "plugins/copper/copper_flags.h"
+#include "plugins/copper/copper_launch.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -100,14 +101,15 @@ static void add_words(struct copper_flags *f, const char *text)
 
 static void add_profile(struct copper_flags *f, const struct jp_jobconf *conf)
 {
-    const char *mode = jobconf_copper(conf, "mode");
-    const char *interval = jobconf_copper(conf, "interval");
+    const char *mode = jobconf_side_find(conf, OPTION_COPPER, "mode");
+    const char *interval = jobconf_side_find(conf, OPTION_COPPER, "interval");
     bool top = mode && !strcmp(mode, "top");
     bool full = mode && !strcmp(mode, "full");
 
     add(f, "-profile_metrics");
     if (top || full)
-        add_pair(f, "-profile_top_n", jobconf_copper(conf, "top"));
+        add_pair(f, "-profile_top_n",
+                 jobconf_side_find(conf, OPTION_COPPER, "top"));
     if (full)
         add(f, "-profile_paths_full");
     if (interval && strcmp(interval, "0") != 0)
@@ -118,11 +120,13 @@ static void add_profile(struct copper_flags *f, const struct jp_jobconf *conf)
  * Borrowed. */
 static const char *net_of(const struct jp_jobconf *conf)
 {
-    const char *named = jobconf_copper(conf, "net_type");
+    const char *named = jobconf_side_find(conf, OPTION_COPPER, "net_type");
 
     if (named)
         return named;
-    return jobconf_copper(conf, "address_book") ? COPPER_NET_SITE : COPPER_NET;
+    return jobconf_side_find(conf, OPTION_COPPER, "address_book")
+               ? COPPER_NET_SITE
+               : COPPER_NET;
 }
 
 /* Copper parses no book for cxi without -nf. If the book is a FIFO, there is no
@@ -141,8 +145,8 @@ static void add_network(struct copper_flags *f, const struct jp_jobconf *conf,
 /* Sizes in job.conf may have a unit; cu_fuse takes bytes. */
 static void add_cache(struct copper_flags *f, const struct jp_jobconf *conf)
 {
-    const char *size = jobconf_copper(conf, "cache_size");
-    const char *ttl = jobconf_copper(conf, "ttl");
+    const char *size = jobconf_side_find(conf, OPTION_COPPER, "cache_size");
+    const char *ttl = jobconf_side_find(conf, OPTION_COPPER, "ttl");
     char bytes[24] = COPPER_CACHE_BYTES;
     uint64_t n;
 
@@ -156,7 +160,7 @@ int copper_flags_make(const struct jp_jobconf *conf,
                       const struct copper_paths *paths,
                       struct copper_flags *out, struct jp_error *err)
 {
-    const char *daemon = jobconf_copper(conf, "cu_fuse");
+    const char *daemon = jobconf_side_find(conf, OPTION_COPPER, "cu_fuse");
     struct copper_flags f = {.n = 0};
 
     if (!daemon)
@@ -173,7 +177,7 @@ int copper_flags_make(const struct jp_jobconf *conf,
     add_network(&f, conf, paths);
     add_cache(&f, conf);
     add_profile(&f, conf);
-    add_words(&f, jobconf_copper(conf, "args"));
+    add_words(&f, jobconf_side_find(conf, OPTION_COPPER, "args"));
     add(&f, "-s");
     add(&f, paths->view);
     if (f.n > COPPER_FLAGS_MAX) {
@@ -297,7 +301,7 @@ static int launch(struct copper_run *run, const struct jp_jobconf *conf,
     char *book = run->asked
                      ? text_format("%s/book", run->work.node)
                      : text_format("%s/raw/" COPPER_BOOK_NAME, run->step_dir);
-    char *list = text_format("%s/raw/" JP_COPPER_NODES, run->step_dir);
+    char *list = text_format("%s/raw/" COPPER_NODES, run->step_dir);
     char *log = text_format("%s/cu_fuse.out", run->logs);
     const struct copper_paths paths = {run->mount, run->logs, book,
                                        run->asked ? NULL : list};
@@ -312,8 +316,8 @@ static int launch(struct copper_run *run, const struct jp_jobconf *conf,
     if (rc == 0) {
         run->pid = run->daemon = fork();
         if (run->pid == 0)
-            become_daemon(log, jobconf_copper(conf, "cores"), parent,
-                          flags.argv);
+            become_daemon(log, jobconf_side_find(conf, OPTION_COPPER, "cores"),
+                          parent, flags.argv);
         rc = run->pid < 0 ? error_set(err, "no process: %s", strerror(errno))
                           : copper_work_note_pid(&run->work, run->pid, err);
     }
@@ -383,7 +387,7 @@ static int read_book(struct copper_run *run, struct jp_error *err)
 static size_t count_trees(const struct jp_jobconf *conf)
 {
     static const char flag[] = "-trees ";
-    const char *args = jobconf_copper(conf, "args");
+    const char *args = jobconf_side_find(conf, OPTION_COPPER, "args");
     const char *at = args ? strstr(args, flag) : NULL;
 
     return at ? strtoul(at + strlen(flag), NULL, 10) : 1;
@@ -394,7 +398,7 @@ static size_t count_trees(const struct jp_jobconf *conf)
 static int make_place(struct copper_run *run, const struct jp_jobconf *conf,
                       struct jp_error *err)
 {
-    const char *mount = jobconf_copper(conf, "mount");
+    const char *mount = jobconf_side_find(conf, OPTION_COPPER, "mount");
     char *said = mount ? pattern_expand_node(mount, run->node) : NULL;
     int rc = -1;
 
@@ -460,7 +464,7 @@ static int start(const struct jp_jobconf *conf, const char *step_dir,
         return error_set(err, "out of memory");
     run->book_fd = -1;
     signal(SIGPIPE, SIG_IGN); /* the daemon may end while it reads its book */
-    run->asked = !jobconf_copper(conf, "address_book");
+    run->asked = !jobconf_side_find(conf, OPTION_COPPER, "address_book");
     run->trees = count_trees(conf);
     rc = set_paths(run, conf, step_dir, node, err);
     if (rc == 0)
@@ -490,7 +494,7 @@ static int start(const struct jp_jobconf *conf, const char *step_dir,
 static int prepare(const struct jp_jobconf *conf, const char *step_dir,
                    char *const *nodes, size_t n, struct jp_error *err)
 {
-    const char *book = jobconf_copper(conf, "address_book");
+    const char *book = jobconf_side_find(conf, OPTION_COPPER, "address_book");
     const char *net = net_of(conf);
     enum copper_addresses kind = copper_book_kind(net);
 
@@ -749,7 +753,7 @@ static int collect(void *state, struct jp_error *err)
 static bool sweep(const struct jp_jobconf *conf, const char *step_dir,
                   const char *node)
 {
-    const char *mount = jobconf_copper(conf, "mount");
+    const char *mount = jobconf_side_find(conf, OPTION_COPPER, "mount");
     char *said = mount ? pattern_expand_node(mount, node) : NULL;
     char *point = said ? copper_mount_real(said, NULL) : NULL;
     char *raw = text_format("%s/raw/%s", step_dir, node);
@@ -770,12 +774,26 @@ static bool sweep(const struct jp_jobconf *conf, const char *step_dir,
 /* The runner for a job.conf. */
 static const struct backend_runner *of(const struct jp_jobconf *conf)
 {
-    const char *attach = jobconf_copper(conf, "attach");
+    const char *attach = jobconf_side_find(conf, OPTION_COPPER, "attach");
 
     return attach && !strcmp(attach, "1") ? &copper_attach : &copper_runner;
 }
 
+/* The daemons use the cores that the site names. */
+static uint32_t count_cpus(const struct jp_plan *plan)
+{
+    /* "1,2" or "0-3" */
+    const char *text = plan_site(plan, "copper.cores");
+    cpu_set_t set;
+
+    if (!text || copper_flags_cores(text, &set, NULL) < 0)
+        return 1;
+    return (uint32_t) CPU_COUNT(&set);
+}
+
 const struct backend_runner copper_runner = {
+    .nodes_file = COPPER_NODES,
+    .cpus = count_cpus,
     .of = of,
     .prepare = prepare,
     .gather = copper_book_gather,

@@ -12,6 +12,7 @@
 #include "common/num.h"
 #include "common/quote.h"
 #include "plugins/backend.h"
+#include "plugins/nsys/nsys_launch.h"
 #include "plugins/nsys/nsys_env.h"
 
 #define DAY (24 * 3600 * JP_SECOND)
@@ -28,6 +29,9 @@ static int usable(const struct backend_input *in, struct jp_error *err)
 static const struct backend_planner planner = {
     .usable = usable,
 };
+
+static const struct jp_option_form form = {
+    .off = "runs no rank under nsys", .bare = true, .only_srun = true};
 
 static const struct jp_mode words[] = {
     {.name = "auto", .help = "the chosen ranks run under nsys profile"}, {0}};
@@ -183,9 +187,11 @@ const struct backend backend_nsys = {
     .about = {.name = "nsys",
               .title = "nsys",
               .option = OPTION_NSYS,
+              .form = &form,
               .words = words,
               .knobs = knobs,
               .variables = variables},
     .planner = &planner,
+    .side = &nsys_side,
     .look = look,
 };

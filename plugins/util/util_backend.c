@@ -12,6 +12,7 @@
 #include "common/num.h"
 #include "plugins/backend.h"
 #include "plugins/cuda/cuda_file.h"
+#include "plugins/util/util_launch.h"
 
 /* Doctor reports whether the library that tasks load is installed, and which
  * CUPTI it would find. */
@@ -90,6 +91,22 @@ static const struct backend_planner planner = {
     .usable = usable,
 };
 
+/* A period that somebody has set to 0 asks for nothing. */
+static bool is_asked(const struct plan_side *side)
+{
+    return side->mode && side->mode_source >= PLAN_ENV &&
+           (plan_number(side, "period") ||
+            plan_find(side, "period")->source <= PLAN_SITE);
+}
+
+static const struct jp_option_form form = {
+    .off = "no utilisation samples",
+    .first = "period",
+    .is_asked = is_asked,
+    .policy_knob = "period",
+    .policy_key = "util_period",
+    .policy_at = offsetof(struct jp_policy, util_period_ms)};
+
 static const struct jp_mode words[] = {
     {.name = "auto", .help = "samples of CPUs, memory, disks, GPUs and ports"},
     {0}};
@@ -110,7 +127,8 @@ static const struct jp_knob knobs[] = {
 static int look(const struct jp_plan *plan, backend_note *say, void *arg,
                 struct jp_error *err)
 {
-    uint64_t us = plan->util.grammar ? plan_number(&plan->util, "period") : 0;
+    const struct plan_side *side = &plan->sides[OPTION_UTIL];
+    uint64_t us = side->grammar ? plan_number(side, "period") : 0;
     /* only the unified hierarchy has this file at its root */
     bool v2 = access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0,
          v1 = !v2 && access("/sys/fs/cgroup/memory", F_OK) == 0;
@@ -137,9 +155,11 @@ const struct backend backend_util = {
     .about = {.name = "util",
               .title = "utilisation",
               .option = OPTION_UTIL,
+              .form = &form,
               .words = words,
               .knobs = knobs},
     .planner = &planner,
+    .side = &util_side,
     .look = look,
 };
 

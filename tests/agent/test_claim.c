@@ -363,7 +363,7 @@ static void test_guard(void **state)
     static const struct backend_runner none;
     struct work work = {text_format("%s/begun", (const char *) *state),
                         text_format("%s/told", (const char *) *state)};
-    const struct run_place place = {*state, "n1", NULL};
+    const struct run_place place = {*state, "n1", NULL, OPTION_COPPER};
     struct jp_error err;
     int status;
     pid_t pid = fork();

@@ -101,11 +101,12 @@ static void write_conf(const char *dir, const struct row *row)
     char kill_wait[] = "kill_wait", interval[] = "interval";
     struct jp_setting settings[2] = {
         {kill_wait, strdup(row->kill_wait), empty, empty, empty}};
-    struct jp_jobconf conf = {
-        .schema = 1, .copper_settings = settings, .n_copper_settings = 1};
+    struct jp_jobconf conf = {.schema = 1,
+                              .sides[OPTION_COPPER].settings = settings,
+                              .sides[OPTION_COPPER].n_settings = 1};
 
     if (row->interval)
-        settings[conf.n_copper_settings++] = (struct jp_setting){
+        settings[conf.sides[OPTION_COPPER].n_settings++] = (struct jp_setting){
             interval, strdup(row->interval), empty, empty, empty};
     assert_int_equal(jobconf_write(path, &conf, NULL), 0);
     free(settings[0].value);
@@ -116,7 +117,7 @@ static void write_conf(const char *dir, const struct row *row)
 /* Runs the supervisor in a separate process, with the test as its parent. */
 static void __attribute__((noreturn)) run(const char *dir)
 {
-    const struct run_place place = {dir, "n1", NULL};
+    const struct run_place place = {dir, "n1", NULL, OPTION_COPPER};
     struct jp_error err = {""};
     int rc = supervise(&runner, &place, &err);
 

@@ -108,7 +108,7 @@ static struct jp_plan make(const char *site, const char *def)
 {
     const struct plan_input in = {.config = site,
                                   .default_mode = def,
-                                  .nccl = option,
+                                  .given[OPTION_NCCL] = option,
                                   .env = row_env,
                                   .ask = row_ask};
     struct jp_error err = {""};
@@ -145,11 +145,13 @@ static void test_rows(void **state)
                  i % 2 ? "" : "default = \"recorder\";", current->site);
         site = tempdir_file(*state, "site.conf", 0600, text);
         plan = make(site, i % 2 ? "recorder" : NULL);
-        if (was_asked != current->asked || !plan.nccl.mode == !!current->reason)
-            fail_msg("row %zu: mode %d, asked %d", i / 2, plan.nccl.mode,
-                     was_asked);
+        if (was_asked != current->asked ||
+            !plan.sides[OPTION_NCCL].mode == !!current->reason)
+            fail_msg("row %zu: mode %d, asked %d", i / 2,
+                     plan.sides[OPTION_NCCL].mode, was_asked);
         if (current->reason)
-            assert_string_equal(plan.nccl.mode_reason, current->reason);
+            assert_string_equal(plan.sides[OPTION_NCCL].mode_reason,
+                                current->reason);
         plan_fini(&plan);
         free(site);
     }
@@ -165,14 +167,14 @@ static void test_not_for_users(void **state)
     current = &(const struct row){.partition = "debug"};
     option = "example";
     plan = make(site, "auto");
-    assert_int_equal(plan.nccl.mode_source, PLAN_OPTION);
-    assert_int_not_equal(plan.nccl.mode, 0);
+    assert_int_equal(plan.sides[OPTION_NCCL].mode_source, PLAN_OPTION);
+    assert_int_not_equal(plan.sides[OPTION_NCCL].mode, 0);
     assert_false(was_asked);
     plan_fini(&plan);
     option = NULL;
     variable = "recorder";
     plan = make(site, NULL);
-    assert_int_equal(plan.nccl.mode_source, PLAN_ENV);
+    assert_int_equal(plan.sides[OPTION_NCCL].mode_source, PLAN_ENV);
     plan_fini(&plan);
     variable = NULL;
     free(site);
@@ -221,13 +223,17 @@ static void test_locked_default(void **state)
         option = locks[i].option;
         variable = locks[i].variable;
         plan = make(site, NULL);
-        mode = plan.nccl.grammar->modes[plan.nccl.mode].name;
+        mode = plan.sides[OPTION_NCCL]
+                   .grammar->modes[plan.sides[OPTION_NCCL].mode]
+                   .name;
         if (strcmp(mode, locks[i].mode) != 0 ||
-            !plan.nccl.overruled != !locks[i].overruled ||
+            !plan.sides[OPTION_NCCL].overruled != !locks[i].overruled ||
             (locks[i].overruled &&
-             !strstr(plan.nccl.overruled, locks[i].overruled)))
+             !strstr(plan.sides[OPTION_NCCL].overruled, locks[i].overruled)))
             fail_msg("row %zu: %s, %s", i, mode,
-                     plan.nccl.overruled ? plan.nccl.overruled : "-");
+                     plan.sides[OPTION_NCCL].overruled
+                         ? plan.sides[OPTION_NCCL].overruled
+                         : "-");
         plan_fini(&plan);
         rc = option ? check_option(option, site, &err) : 0;
         if (rc != (locks[i].refused ? -1 : 0) ||

@@ -15,8 +15,7 @@
 
 #include "common/fileio.h"
 #include "common/plan.h"
-#include "orchestrator/agent/launch.h"
-#include "orchestrator/agent/settings.h"
+#include "plugins/clock/clock_launch.h"
 #include "tests/common/tempdir.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
@@ -57,8 +56,8 @@ static void test_refused(void **state)
     for (size_t i = 0; i < N(bad_rows); i++) {
         struct jp_request request;
         struct jp_error err = {""};
-        int rc =
-            request_parse(grammar_clock(), bad_rows[i].text, &request, &err);
+        int rc = request_parse(grammar_of(OPTION_CLOCK), bad_rows[i].text,
+                               &request, &err);
 
         if (rc != -1 || !strstr(err.text, bad_rows[i].error))
             fail_msg("%s: %d \"%s\" lacks \"%s\"", bad_rows[i].text, rc,
@@ -106,8 +105,8 @@ static int try_make(const struct row *row, const char *dir,
     char *site =
         tempdir_file(dir, "site.conf", 0600, row->site ? row->site : "");
     struct plan_input in = {.config = site,
-                            .clock = row->option,
-                            .nccl = row->nccl,
+                            .given[OPTION_CLOCK] = row->option,
+                            .given[OPTION_NCCL] = row->nccl,
                             .env = row_env};
     int rc;
 
@@ -136,11 +135,13 @@ static void fill(const struct jp_plan *plan, uint32_t nodes, char **note,
                  struct jp_jobconf *conf)
 {
     const struct plan_input in = {.env = row_env};
+    const struct launch_facts facts = {.env = &in};
+    const struct side_step step = {&facts, plan, "/step"};
     struct jp_error err = {""};
 
     *conf = (struct jp_jobconf){.schema = 1, .nnodes = nodes};
     conf->policy = plan->policy;
-    if (clockpart_fill(plan, &in, "/step", conf, note, &err) < 0)
+    if (clock_side.fill(&step, conf, note, &err) < 0)
         fail_msg("%s", err.text);
 }
 
@@ -305,17 +306,20 @@ static void test_sources(void **state)
 
         make(&rows[i], *state, &plan);
         fill(&plan, rows[i].nodes, &note, &conf);
-        word = jobconf_clock(&conf, "mode");
-        if (conf.clock_cadence_us != rows[i].cadence_us ||
+        word = jobconf_side_find(&conf, OPTION_CLOCK, "mode");
+        if (conf.sides[OPTION_CLOCK].numbers[CLOCK_CADENCE_US] !=
+                rows[i].cadence_us ||
             (rows[i].cadence_us &&
-             plan_find(&plan.clock, "probe_cadence_us")->source !=
+             plan_find(&plan.sides[OPTION_CLOCK], "probe_cadence_us")->source !=
                  rows[i].source) ||
             strcmp(word ? word : "", rows[i].word ? rows[i].word : "") != 0 ||
             (note && !strstr(note, "XLA's guide recommends")) ||
-            strlen(conf.clock_key) != (rows[i].cadence_us ? 64 : 0))
+            strlen(conf.sides[OPTION_CLOCK].texts[CLOCK_SECRET]) !=
+                (rows[i].cadence_us ? 64 : 0))
             fail_msg("row %zu: every %u us, mode %s, %s", i,
-                     conf.clock_cadence_us, word, note ? note : "");
-        launch_describe(&conf, OPTION_CLOCK, text, sizeof(text));
+                     conf.sides[OPTION_CLOCK].numbers[CLOCK_CADENCE_US], word,
+                     note ? note : "");
+        clock_side.describe(&conf, text, sizeof(text));
         assert_true((strstr(text, "no probes") == NULL) ==
                     (rows[i].cadence_us > 0));
         free(note);
@@ -349,12 +353,12 @@ static void test_precedence(void **state)
             if (set >> i & 1)
                 top = i + 1;
         make(&row, *state, &plan);
-        value = plan_find(&plan.clock, "probe_cadence_us");
+        value = plan_find(&plan.sides[OPTION_CLOCK], "probe_cadence_us");
         snprintf(want, sizeof(want), "%u", top ? 1000 + top : 20000);
         if (strcmp(value->value, want) != 0 || value->source != sources[top])
             fail_msg("%x: %s (%s)", set, value->value,
                      plan_source_words[value->source]);
-        assert_int_equal(plan_is_clocked(&plan), true);
+        assert_int_equal(plan_side_is_asked(&plan.sides[OPTION_CLOCK]), true);
         plan_fini(&plan);
     }
 }
@@ -382,7 +386,7 @@ static void test_asked(void **state)
         struct jp_plan plan;
 
         make(&cases[i].row, *state, &plan);
-        if (plan_is_clocked(&plan) != cases[i].asked)
+        if (plan_side_is_asked(&plan.sides[OPTION_CLOCK]) != cases[i].asked)
             fail_msg("case %zu", i);
         plan_fini(&plan);
     }
@@ -401,7 +405,7 @@ static void test_presets(void **state)
         {"benchmark", 5000, 20, 200, 500}, {"sync", 200, 1, 50, 25},
     };
 
-    assert_int_equal(grammar_clock()->n_modes, N(presets) + 2);
+    assert_int_equal(grammar_of(OPTION_CLOCK)->n_modes, N(presets) + 2);
     for (size_t i = 0; i < N(presets); i++) {
         struct row row = {.option = presets[i].word};
         struct jp_plan plan;
@@ -410,11 +414,15 @@ static void test_presets(void **state)
 
         make(&row, *state, &plan);
         fill(&plan, 2, &note, &conf);
-        assert_int_equal(conf.clock_cadence_us, presets[i].cadence_us);
-        assert_int_equal(conf.clock_window_ms, presets[i].window_s * 1000);
-        assert_int_equal(conf.clock_spacing_us, presets[i].spacing_us);
-        assert_int_equal(conf.clock_snapshot_ms, presets[i].snapshot_ms);
-        assert_string_equal(conf.clock_request, presets[i].word);
+        assert_int_equal(conf.sides[OPTION_CLOCK].numbers[CLOCK_CADENCE_US],
+                         presets[i].cadence_us);
+        assert_int_equal(conf.sides[OPTION_CLOCK].numbers[CLOCK_WINDOW_MS],
+                         presets[i].window_s * 1000);
+        assert_int_equal(conf.sides[OPTION_CLOCK].numbers[CLOCK_SPACING_US],
+                         presets[i].spacing_us);
+        assert_int_equal(conf.sides[OPTION_CLOCK].numbers[CLOCK_SNAPSHOT_MS],
+                         presets[i].snapshot_ms);
+        assert_string_equal(conf.sides[OPTION_CLOCK].request, presets[i].word);
         jobconf_fini(&conf);
         plan_fini(&plan);
     }
@@ -449,9 +457,9 @@ static void test_trouble(void **state)
         char *note = NULL;
 
         make(&cases[i].row, *state, &plan);
-        assert_non_null(plan.clock.trouble);
+        assert_non_null(plan.sides[OPTION_CLOCK].trouble);
         fill(&plan, cases[i].row.nodes, &note, &conf);
-        assert_int_equal(conf.clock_cadence_us, 0);
+        assert_int_equal(conf.sides[OPTION_CLOCK].numbers[CLOCK_CADENCE_US], 0);
         if ((note != NULL) != (cases[i].note != NULL) ||
             (note && (!strstr(note, cases[i].note) ||
                       !strstr(note, "(the clocks are not probed)"))))
@@ -474,19 +482,23 @@ static void test_locks(void **state)
     struct jp_plan plan;
 
     assert_int_equal(plan_load_site(site, &file, &err), 0);
-    assert_int_equal(
-        plan_check(grammar_clock(), "light,probe_cadence_us=900", &file, &err),
-        -1);
+    assert_int_equal(plan_check(grammar_of(OPTION_CLOCK),
+                                "light,probe_cadence_us=900", &file, &err),
+                     -1);
     assert_non_null(strstr(err.text, "is locked to 5000 by "));
-    assert_int_equal(plan_check(grammar_clock(), "accurate", &file, &err), -1);
+    assert_int_equal(
+        plan_check(grammar_of(OPTION_CLOCK), "accurate", &file, &err), -1);
     assert_non_null(strstr(err.text, "is locked to \"light\" by "));
-    assert_int_equal(plan_check(grammar_clock(), "off", &file, &err), -1);
-    assert_int_equal(plan_check(grammar_clock(), "light", &file, &err), 0);
+    assert_int_equal(plan_check(grammar_of(OPTION_CLOCK), "off", &file, &err),
+                     -1);
+    assert_int_equal(plan_check(grammar_of(OPTION_CLOCK), "light", &file, &err),
+                     0);
     sitefile_fini(&file);
     /* a variable that another program reads as well is no reason to refuse */
     make(&row, *state, &plan);
-    assert_non_null(strstr(plan.clock.trouble, "is locked to 5000 by "));
-    assert_int_not_equal(plan.nccl.mode, 0);
+    assert_non_null(
+        strstr(plan.sides[OPTION_CLOCK].trouble, "is locked to 5000 by "));
+    assert_int_not_equal(plan.sides[OPTION_NCCL].mode, 0);
     plan_fini(&plan);
     /* the option's file is read before anything is allocated */
     row.json = "{\"probe_cadance_us\": 1}";
@@ -495,7 +507,8 @@ static void test_locks(void **state)
     {
         char *named = text_format("light,config=%s", json_path);
 
-        assert_int_equal(plan_check(grammar_clock(), named, &file, &err), -1);
+        assert_int_equal(
+            plan_check(grammar_of(OPTION_CLOCK), named, &file, &err), -1);
         assert_non_null(strstr(err.text, "did you mean"));
         free(named);
     }
@@ -527,16 +540,17 @@ static void test_block(void **state)
     ifname = "eth0,ib";
     make(&row, *state, &plan);
     fill(&plan, 2, &note, &conf);
-    assert_int_equal(clockpart_block(&conf, &block, NULL), 0);
+    assert_int_equal(clock_side.block(&conf, &block, NULL), 0);
     assert_string_equal(block, want);
-    assert_null(strstr(block, conf.clock_key));
-    assert_string_equal(conf.clock_interfaces, "eth0,ib");
+    assert_null(strstr(block, conf.sides[OPTION_CLOCK].texts[CLOCK_SECRET]));
+    assert_string_equal(conf.sides[OPTION_CLOCK].texts[CLOCK_INTERFACES],
+                        "eth0,ib");
     free(block);
     jobconf_fini(&conf);
     plan_fini(&plan);
     make(&off, *state, &plan);
     fill(&plan, 2, &note, &conf);
-    assert_int_equal(clockpart_block(&conf, &block, NULL), 0);
+    assert_int_equal(clock_side.block(&conf, &block, NULL), 0);
     assert_null(block);
     jobconf_fini(&conf);
     plan_fini(&plan);
@@ -557,10 +571,13 @@ static void test_conf(void **state)
     make(&row, *state, &plan);
     for (int i = 0; i < 2; i++) {
         fill(&plan, 2, &note, &conf);
-        assert_string_not_equal(conf.clock_key, first);
-        snprintf(first, sizeof(first), "%s", conf.clock_key);
-        for (size_t k = 0; k < conf.n_clock_settings; k++)
-            assert_null(strstr(conf.clock_settings[k].value, conf.clock_key));
+        assert_string_not_equal(conf.sides[OPTION_CLOCK].texts[CLOCK_SECRET],
+                                first);
+        snprintf(first, sizeof(first), "%s",
+                 conf.sides[OPTION_CLOCK].texts[CLOCK_SECRET]);
+        for (size_t k = 0; k < conf.sides[OPTION_CLOCK].n_settings; k++)
+            assert_null(strstr(conf.sides[OPTION_CLOCK].settings[k].value,
+                               conf.sides[OPTION_CLOCK].texts[CLOCK_SECRET]));
         if (i == 0)
             jobconf_fini(&conf);
     }
@@ -568,9 +585,10 @@ static void test_conf(void **state)
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
     assert_int_equal(jobconf_read(path, &back, NULL), 0);
-    assert_string_equal(back.clock_request, "inference");
-    assert_string_equal(jobconf_clock(&back, "probe_window_s"), "3");
-    assert_true(clockpart_read(&back, &clock));
+    assert_string_equal(back.sides[OPTION_CLOCK].request, "inference");
+    assert_string_equal(
+        jobconf_side_find(&back, OPTION_CLOCK, "probe_window_s"), "3");
+    assert_true(clock_launch_read(&back, &clock));
     assert_int_equal(clock.cadence_us, 500);
     assert_int_equal(clock.window_ms, 3000);
     assert_int_equal(clock.spacing_us, 75);
@@ -583,18 +601,18 @@ static void test_conf(void **state)
         assert_memory_equal(two, first + 2 * i, 2);
     }
     /* changes by the user: no key means no probes, and values stay in range */
-    back.clock_key[3] = 'G';
-    assert_false(clockpart_read(&back, &clock));
-    back.clock_key[3] = '0';
-    back.clock_cadence_us = 1;
-    back.clock_window_ms = UINT32_MAX;
-    back.clock_snapshot_ms = 0;
-    assert_true(clockpart_read(&back, &clock));
+    back.sides[OPTION_CLOCK].texts[CLOCK_SECRET][3] = 'G';
+    assert_false(clock_launch_read(&back, &clock));
+    back.sides[OPTION_CLOCK].texts[CLOCK_SECRET][3] = '0';
+    back.sides[OPTION_CLOCK].numbers[CLOCK_CADENCE_US] = 1;
+    back.sides[OPTION_CLOCK].numbers[CLOCK_WINDOW_MS] = UINT32_MAX;
+    back.sides[OPTION_CLOCK].numbers[CLOCK_SNAPSHOT_MS] = 0;
+    assert_true(clock_launch_read(&back, &clock));
     assert_int_equal(clock.cadence_us, 100);
     assert_int_equal(clock.window_ms, 60000);
     assert_int_equal(clock.snapshot_ms, 10);
-    back.clock_key[63] = '\0';
-    assert_false(clockpart_read(&back, &clock));
+    back.sides[OPTION_CLOCK].texts[CLOCK_SECRET][63] = '\0';
+    assert_false(clock_launch_read(&back, &clock));
     jobconf_fini(&back);
     jobconf_fini(&conf);
     plan_fini(&plan);
@@ -617,7 +635,7 @@ static void test_xla(void **state)
     const struct row row = {.option = "auto,xla=1,probe_cadence_us=5000",
                             .xla = "900",
                             .enable = "1"};
-    char *path = tempdir_path(*state, CLOCKPART_FILE), *note = NULL;
+    char *path = tempdir_path(*state, CLOCK_XLA_FILE), *note = NULL;
     struct jp_jobconf conf;
     struct jp_request read;
     struct jp_plan plan;
@@ -634,9 +652,10 @@ static void test_xla(void **state)
     assert_string_equal(env_value(&conf, "XLA_DIST_PROF_OUTPUT_DIR", &soft),
                         "/step/raw/%N");
     assert_string_equal(env_value(&conf, "XLA_DIST_PROF_CONFIG", &soft),
-                        "/step/" CLOCKPART_FILE);
-    assert_int_equal(clockpart_write(&conf, *state, NULL), 0);
-    assert_int_equal(request_read(grammar_clock(), path, NULL, &read, NULL), 0);
+                        "/step/" CLOCK_XLA_FILE);
+    assert_int_equal(clock_side.write(&conf, *state, NULL), 0);
+    assert_int_equal(
+        request_read(grammar_of(OPTION_CLOCK), path, NULL, &read, NULL), 0);
     assert_string_equal(read.values[1], "5000");
     request_fini(&read);
     free(note);

@@ -71,7 +71,8 @@ static void test_json(void **state)
         char *path = tempdir_file(*state, "x.json", 0600, json_rows[i].text);
         struct jp_request request = {0};
         struct jp_error err = {""};
-        int rc = request_read(grammar_clock(), path, NULL, &request, &err);
+        int rc =
+            request_read(grammar_of(OPTION_CLOCK), path, NULL, &request, &err);
 
         if (rc != (*json_rows[i].error ? -1 : 0) ||
             !strstr(err.text, json_rows[i].error) ||
@@ -97,8 +98,8 @@ static void check_large(void *state, const char *unit, size_t n,
         memcpy(text + i * len, unit, len);
     memcpy(text + n * len, after, strlen(after) + 1);
     path = tempdir_file(state, "large.json", 0600, text);
-    assert_int_equal(request_read(grammar_clock(), path, NULL, &request, &err),
-                     -1);
+    assert_int_equal(
+        request_read(grammar_of(OPTION_CLOCK), path, NULL, &request, &err), -1);
     if (!strstr(err.text, error))
         fail_msg("%s", err.text);
     free(path);
@@ -123,23 +124,26 @@ static void test_hostile_files(void **state)
     assert_int_equal(symlink("loop", loop), 0);
     assert_int_equal(symlink("good.json", link), 0);
     for (size_t i = 0; i < N(bad); i++) {
-        assert_int_equal(
-            request_read(grammar_clock(), bad[i], NULL, &request, &err), -1);
+        assert_int_equal(request_read(grammar_of(OPTION_CLOCK), bad[i], NULL,
+                                      &request, &err),
+                         -1);
         assert_non_null(strstr(err.text, bad[i]));
     }
     /* a link of the user, as for any settings file; a path in the user's
      * folder */
-    assert_int_equal(request_read(grammar_clock(), link, NULL, &request, &err),
-                     0);
-    request_fini(&request);
     assert_int_equal(
-        request_read(grammar_clock(), "good.json", *state, &request, &err), 0);
+        request_read(grammar_of(OPTION_CLOCK), link, NULL, &request, &err), 0);
+    request_fini(&request);
+    assert_int_equal(request_read(grammar_of(OPTION_CLOCK), "good.json", *state,
+                                  &request, &err),
+                     0);
     assert_string_equal(request.values[0], "1");
     request_fini(&request);
     if (geteuid() == 0) { /* root reads no file that others can change */
         assert_int_equal(chmod(good, 0666), 0);
         assert_int_equal(
-            request_read(grammar_clock(), good, NULL, &request, &err), -1);
+            request_read(grammar_of(OPTION_CLOCK), good, NULL, &request, &err),
+            -1);
     }
     check_large(*state, " ", 1 << 20, "{}", "large.json");
     check_large(*state, "[", 60000, "", "large.json");

@@ -96,7 +96,7 @@ static void test_defaults(void **state)
     (void) state;
     assert_int_equal(jobconf_parse(text, strlen(text), "t", &conf, NULL), 0);
     assert_string_equal(conf.nccl_mode, "off");
-    assert_string_equal(conf.copper_request, "off");
+    assert_string_equal(conf.sides[OPTION_COPPER].request, "off");
     assert_string_equal(conf.final_dir, "");
     assert_int_equal(conf.policy.finish_limit_ms, JP_DEF_FINISH_LIMIT_MS);
     assert_int_equal(conf.policy.watcher_life_ms, JP_DEF_WATCHER_LIFE_MS);
@@ -125,8 +125,8 @@ static void check_equal(const struct jp_jobconf *a, const struct jp_jobconf *b)
     assert_string_equal(b->settings[1].value, nasty);
     assert_string_equal(b->settings[1].reason, nasty);
     assert_string_equal(jobconf_find(b, "mode"), "recorder");
-    assert_int_equal(b->n_copper_settings, 1);
-    assert_string_equal(b->copper_settings[0].key, "top");
+    assert_int_equal(b->sides[OPTION_COPPER].n_settings, 1);
+    assert_string_equal(b->sides[OPTION_COPPER].settings[0].key, "top");
     assert_int_equal(b->n_env, 1);
     assert_string_equal(b->env[0].value, "%N");
     assert_true(b->env[0].soft);
@@ -166,8 +166,8 @@ static void test_round_trip(void **state)
                               .policy.report_nice = 19,
                               .settings = settings,
                               .n_settings = 2,
-                              .copper_settings = &copper,
-                              .n_copper_settings = 1,
+                              .sides[OPTION_COPPER].settings = &copper,
+                              .sides[OPTION_COPPER].n_settings = 1,
                               .env = &env,
                               .n_env = 1};
     struct jp_jobconf back;

@@ -1,6 +1,7 @@
 /* test_launch.c - from settings to a step directory, and nothing left on
  * failure. */
 #include "orchestrator/agent/launch.h"
+#include "plugins/clock/clock_launch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,7 +53,7 @@ struct answer {
     char *dir, *note;
     char hash[SHA256_HEX];
     unsigned limit_s;
-    bool runs_copper;
+    bool runs_beside;
 };
 
 /* A step 0 of job 12 in dir. */
@@ -71,7 +72,7 @@ static struct input input_of(const char *dir, const char *nccl)
     set_env("SLURM_JOB_ID", "12");
     set_env("SLURM_STEP_ID", "0");
     set_env("SLURM_SUBMIT_DIR", dir);
-    in.plan.nccl = nccl;
+    in.plan.given[OPTION_NCCL] = nccl;
     in.plan.env = test_env;
     return in;
 }
@@ -97,7 +98,7 @@ static int try_step(const struct input *in, struct answer *out,
         *out = (struct answer){.dir = launch.place.step_dir,
                                .note = launch.note,
                                .limit_s = launch_limit_s(&launch),
-                               .runs_copper = launch.runs_copper};
+                               .runs_beside = launch.beside < OPTIONS};
         memcpy(out->hash, launch.hash, sizeof(out->hash));
         launch.place.step_dir = launch.note = NULL;
         launch_fini(&launch);
@@ -331,13 +332,13 @@ static void test_clocks_alone(void **state)
     struct answer answer;
     char *path;
 
-    in.plan.clock = "accurate";
+    in.plan.given[OPTION_CLOCK] = "accurate";
     assert_int_equal(try_step(&in, &answer, NULL), 0);
     assert_non_null(answer.dir);
     assert_null(answer.note);
     path = text_format("%s/job.conf", answer.dir);
     assert_int_equal(jobconf_read(path, &conf, NULL), 0);
-    assert_int_equal(conf.clock_cadence_us, 400);
+    assert_int_equal(conf.sides[OPTION_CLOCK].numbers[CLOCK_CADENCE_US], 400);
     assert_string_equal(conf.nccl_mode, "off");
     assert_true(conf.explicit_request);
     jobconf_fini(&conf);
@@ -351,13 +352,13 @@ static void test_clocks_alone(void **state)
     answer_fini(&answer);
     /* a profile of NCCL is not affected */
     set_env("SLURM_STEP_ID", "2");
-    in.plan.clock = NULL;
-    in.plan.nccl = "recorder";
+    in.plan.given[OPTION_CLOCK] = NULL;
+    in.plan.given[OPTION_NCCL] = "recorder";
     assert_int_equal(try_step(&in, &answer, NULL), 0);
     assert_non_null(answer.dir);
     assert_non_null(strstr(answer.note, "XLA_PROBE_WINDOW_S: "));
     answer_fini(&answer);
-    in.plan.clock = "off";
+    in.plan.given[OPTION_CLOCK] = "off";
     set_env("SLURM_STEP_ID", "3");
     assert_int_equal(try_step(&in, &answer, NULL), 0);
     assert_non_null(answer.dir);
@@ -376,7 +377,7 @@ static void test_restart(void **state)
     answer = resolve(&in);
     assert_true(exists(*state, "jobprof-12_r2/step-0/job.conf"));
     answer_fini(&answer);
-    in.plan.nccl = "auto,dir=mine";
+    in.plan.given[OPTION_NCCL] = "auto,dir=mine";
     dir = find_dir(&in, &hidden);
     assert_non_null(strstr(dir, "/mine-12_r2/step-0"));
     free(dir);
@@ -629,18 +630,18 @@ static void test_copper(void **state)
     struct jp_jobconf conf;
     char *path;
 
-    in.plan.copper = "top,top=5";
+    in.plan.given[OPTION_COPPER] = "top,top=5";
     refuse(&in, *state, "copper", "cu_fuse is not set");
-    in.plan.nccl = "recorder,dir=copper";
+    in.plan.given[OPTION_NCCL] = "recorder,dir=copper";
     answer = resolve(&in);
     assert_non_null(strstr(answer.note, "cu_fuse is not set"));
-    assert_false(answer.runs_copper);
+    assert_false(answer.runs_beside);
     path = tempdir_path(answer.dir, "job.conf");
     assert_int_equal(jobconf_read(path, &conf, NULL), 0);
-    assert_string_equal(conf.copper_request, "top");
-    assert_string_equal(jobconf_copper(&conf, "mode"), "off");
-    assert_string_equal(conf.copper_settings[1].key, "top");
-    assert_string_equal(conf.copper_settings[1].value, "5");
+    assert_string_equal(conf.sides[OPTION_COPPER].request, "top");
+    assert_string_equal(jobconf_side_find(&conf, OPTION_COPPER, "mode"), "off");
+    assert_string_equal(conf.sides[OPTION_COPPER].settings[1].key, "top");
+    assert_string_equal(conf.sides[OPTION_COPPER].settings[1].value, "5");
     jobconf_fini(&conf);
     free(path);
     answer_fini(&answer);
@@ -650,7 +651,7 @@ static void test_copper(void **state)
 static void check_copper(const struct jp_jobconf *conf, const char *key,
                          const char *value)
 {
-    const char *found = jobconf_copper(conf, key);
+    const char *found = jobconf_side_find(conf, OPTION_COPPER, key);
 
     if (!value != !found || (value && strcmp(value, found) != 0))
         fail_msg("%s is %s, not %s", key, found ? found : "absent",
@@ -674,9 +675,10 @@ static void test_copper_alone(void **state)
                       "copper = { cu_fuse = \"/site\"; net_type = \"na+sm\"; "
                       "args = \"-es 2\"; };"));
     in.given.kill_wait_s = 15;
-    in.plan.copper = "full,interval=1m,root=/opt/copper,mount=/mnt/%N";
+    in.plan.given[OPTION_COPPER] =
+        "full,interval=1m,root=/opt/copper,mount=/mnt/%N";
     answer = resolve(&in);
-    assert_true(answer.runs_copper);
+    assert_true(answer.runs_beside);
     assert_int_equal(answer.limit_s, 45);
     assert_non_null(strstr(answer.note, "interval is 5 s"));
     path = tempdir_path(answer.dir, "job.conf");
@@ -716,9 +718,9 @@ static void test_copper_attached(void **state)
         struct jp_jobconf conf;
         char *path;
 
-        in.plan.copper = rows[i].option;
+        in.plan.given[OPTION_COPPER] = rows[i].option;
         answer = resolve(&in);
-        assert_true(answer.runs_copper);
+        assert_true(answer.runs_beside);
         if (!rows[i].note != !answer.note ||
             (answer.note && !strstr(answer.note, rows[i].note)))
             fail_msg("%s: %s", rows[i].option, answer.note);

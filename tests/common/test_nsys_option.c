@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "common/plan.h"
-#include "orchestrator/agent/launch.h"
 #include "plugins/nsys/nsys_env.h"
+#include "plugins/nsys/nsys_launch.h"
 #include "tests/common/tempdir.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
@@ -57,7 +57,8 @@ static void test_words(void **state)
     for (size_t i = 0; i < N(rows); i++) {
         struct jp_request request;
         struct jp_error err = {""};
-        int rc = request_parse(grammar_nsys(), rows[i].text, &request, &err);
+        int rc = request_parse(grammar_of(OPTION_NSYS), rows[i].text, &request,
+                               &err);
 
         if (rc == 0)
             request_fini(&request);
@@ -87,16 +88,19 @@ static void fill(const char *dir, const char *site, const char *option,
                  char **note)
 {
     char *path = tempdir_file(dir, "site.conf", 0600, site);
-    const struct plan_input in = {
-        .config = path, .nsys = option, .nccl = nccl, .env = nothing};
+    const struct plan_input in = {.config = path,
+                                  .given[OPTION_NSYS] = option,
+                                  .given[OPTION_NCCL] = nccl,
+                                  .env = nothing};
     const struct launch_facts facts = {.contained = tasks == 1};
     struct jp_error err = {""};
     struct jp_plan plan;
+    const struct side_step step = {&facts, &plan, "/step"};
 
     *conf = (struct jp_jobconf){.schema = 1, .ntasks = tasks};
     *note = NULL;
     if (plan_make(&in, &plan, &err) < 0 ||
-        nsyspart_fill(&facts, &plan, "/step", conf, note, &err) < 0)
+        nsys_side.fill(&step, conf, note, &err) < 0)
         fail_msg("%s: %s", option, err.text);
     plan_fini(&plan);
     free(path);
@@ -150,17 +154,18 @@ static void test_fill(void **state)
         fill(*state, fills[i].site, fills[i].option, fills[i].nccl,
              fills[i].tasks, &conf, &note);
         same(i, env_of(&conf, NSYS_ENV_RANKS), runs ? fills[i].ranks : NULL);
-        same(i, jobconf_nsys(&conf, "ranks"), runs ? fills[i].ranks : NULL);
+        same(i, jobconf_side_find(&conf, OPTION_NSYS, "ranks"),
+             runs ? fills[i].ranks : NULL);
         same(i, env_of(&conf, NSYS_ENV_FLAGS), runs ? fills[i].flags : NULL);
         same(i, env_of(&conf, NSYS_ENV_WAIT), runs ? fills[i].wait : NULL);
         same(i, env_of(&conf, NSYS_ENV_REQUIRED),
              runs ? fills[i].required : NULL);
         same(i, env_of(&conf, NSYS_ENV_DIR), runs ? "/step/raw/%N/nsys" : NULL);
         assert_true(!runs == !env_of(&conf, NSYS_ENV_WRAP));
-        assert_int_equal(
-            strncmp(launch_describe(&conf, OPTION_NSYS, text, sizeof(text)),
-                    runs ? "nsys: ranks " : "nsys: no rank", runs ? 12 : 13),
-            0);
+        nsys_side.describe(&conf, text, sizeof(text));
+        assert_int_equal(strncmp(text, runs ? "nsys: ranks " : "nsys: no rank",
+                                 runs ? 12 : 13),
+                         0);
         free(note);
         jobconf_fini(&conf);
     }
@@ -174,8 +179,8 @@ static void test_notes(void **state)
     struct jp_jobconf conf;
     char *note;
 
-    assert_int_equal(nsyspart_check("off", &err), 0);
-    assert_int_equal(nsyspart_check("auto", &err), NSYS_CAN_WRAP ? 0 : -1);
+    assert_int_equal(nsys_side.check("off", &err), 0);
+    assert_int_equal(nsys_side.check("auto", &err), NSYS_CAN_WRAP ? 0 : -1);
     if (!NSYS_CAN_WRAP)
         assert_non_null(strstr(err.text, "type: srun ... nsys profile -o "));
     fill(*state, "", "auto,duration=10m", NULL, 1, &conf, &note);

@@ -46,8 +46,9 @@ static const char *row_env(void *arg, const char *name)
 static struct plan_input input_of(const struct row *row, const char *dir,
                                   char **site)
 {
-    struct plan_input in = {
-        .default_mode = row->def, .nccl = row->option, .env = row_env};
+    struct plan_input in = {.default_mode = row->def,
+                            .given[OPTION_NCCL] = row->option,
+                            .env = row_env};
     char *user;
 
     current = row;
@@ -113,12 +114,16 @@ static void test_precedence(void **state)
 
         if (plan_make(&in, &plan, &err) < 0)
             fail_msg("row %zu: %s", i, err.text);
-        mem = plan_find(&plan.nccl, "mem");
-        if (strcmp(plan.nccl.grammar->modes[plan.nccl.mode].name, row->mode) ||
-            plan.nccl.mode_source != row->mode_source ||
+        mem = plan_find(&plan.sides[OPTION_NCCL], "mem");
+        if (strcmp(plan.sides[OPTION_NCCL]
+                       .grammar->modes[plan.sides[OPTION_NCCL].mode]
+                       .name,
+                   row->mode) ||
+            plan.sides[OPTION_NCCL].mode_source != row->mode_source ||
             strcmp(mem->value, row->mem) || mem->source != row->mem_source)
-            fail_msg("row %zu: %d from %d, mem %s from %d", i, plan.nccl.mode,
-                     (int) plan.nccl.mode_source, mem->value,
+            fail_msg("row %zu: %d from %d, mem %s from %d", i,
+                     plan.sides[OPTION_NCCL].mode,
+                     (int) plan.sides[OPTION_NCCL].mode_source, mem->value,
                      (int) mem->source);
         plan_fini(&plan);
         free(site);
@@ -267,7 +272,7 @@ static void test_kernels(void **state)
                 fail_msg("row %zu: %s", i, err.text);
             continue;
         }
-        value = plan_find(&plan.nccl, "kernels");
+        value = plan_find(&plan.sides[OPTION_NCCL], "kernels");
         if (kernels_rows[i].refused ||
             strcmp(value->value, kernels_rows[i].value) != 0 ||
             value->source != kernels_rows[i].source)
@@ -297,13 +302,14 @@ static void test_lookup(void **state)
     assert_int_equal(plan_make(&in, &plan, NULL), 0);
     assert_string_equal(plan_site(&plan, "nccl.recorder"), "/r.so");
     assert_null(plan_site(&plan, "nccl.inspector"));
-    assert_int_equal(plan_number(&plan.nccl, "nccl"),
+    assert_int_equal(plan_number(&plan.sides[OPTION_NCCL], "nccl"),
                      JP_NCCL_RELEASE(2, 28, 3));
-    assert_int_equal(plan_number(&plan.nccl, "summary"), JP_SUMMARY_CARD);
-    assert_int_equal(plan_number(&plan.nccl, "dir"), 0);
-    assert_int_equal(plan_number(&plan.nccl, "wibble"), 0);
-    assert_null(plan_get(&plan.nccl, "wibble"));
-    assert_null(plan_get(&plan.copper, "mount"));
+    assert_int_equal(plan_number(&plan.sides[OPTION_NCCL], "summary"),
+                     JP_SUMMARY_CARD);
+    assert_int_equal(plan_number(&plan.sides[OPTION_NCCL], "dir"), 0);
+    assert_int_equal(plan_number(&plan.sides[OPTION_NCCL], "wibble"), 0);
+    assert_null(plan_get(&plan.sides[OPTION_NCCL], "wibble"));
+    assert_null(plan_get(&plan.sides[OPTION_COPPER], "mount"));
     plan_fini(&plan);
     plan_fini(&plan);
     plan_fini(NULL);

@@ -161,7 +161,7 @@ static void test_accepted(void **state)
     request_fini(&r);
     assert_int_equal(
         request_parse(
-            grammar_copper(),
+            grammar_of(OPTION_COPPER),
             "full,top=20,interval=5,attach=1,mount=/tmp/m,ttl=100,root=/opt/c",
             &r, NULL),
         0);
@@ -184,8 +184,8 @@ static void test_copper_refused(void **state)
 
     (void) state;
     for (size_t i = 0; i < N(rows); i++) {
-        assert_int_equal(request_parse(grammar_copper(), rows[i][0], &r, &err),
-                         -1);
+        assert_int_equal(
+            request_parse(grammar_of(OPTION_COPPER), rows[i][0], &r, &err), -1);
         if (!strstr(err.text, rows[i][1]))
             fail_msg("%s: %s", rows[i][0], err.text);
     }
@@ -196,7 +196,7 @@ static void test_copper_refused(void **state)
 static void test_tables(void **state)
 {
     const struct jp_grammar *const grammars[] = {grammar_nccl(),
-                                                 grammar_copper()};
+                                                 grammar_of(OPTION_COPPER)};
 
     (void) state;
     for (size_t g = 0; g < N(grammars); g++) {
@@ -305,12 +305,14 @@ static void test_list_modes(void **state)
 
     (void) state;
     assert_string_equal(
-        grammar_list_modes(grammar_copper(), ~0u, buf, sizeof(buf)),
+        grammar_list_modes(grammar_of(OPTION_COPPER), ~0u, buf, sizeof(buf)),
         "off, aggregate, top or full");
     assert_string_equal(
-        grammar_list_modes(grammar_copper(), 8, buf, sizeof(buf)), "full");
+        grammar_list_modes(grammar_of(OPTION_COPPER), 8, buf, sizeof(buf)),
+        "full");
     assert_string_equal(
-        grammar_list_modes(grammar_copper(), ~0u, tiny, sizeof(tiny)), "off");
+        grammar_list_modes(grammar_of(OPTION_COPPER), ~0u, tiny, sizeof(tiny)),
+        "off");
 }
 
 static void test_tag_names(void **state)

@@ -176,7 +176,7 @@ static void test_rows(void **state)
     for (size_t i = 0; i < N(nccl_rows); i++)
         check_row(grammar_nccl(), &nccl_rows[i]);
     for (size_t i = 0; i < N(copper_rows); i++)
-        check_row(grammar_copper(), &copper_rows[i]);
+        check_row(grammar_of(OPTION_COPPER), &copper_rows[i]);
 }
 
 /* A value of 3,000 bytes for each knob: one readable line. */
@@ -204,7 +204,7 @@ static void test_long(void **state)
 {
     static const int fills[] = {'9', 'a', '%', '/', 0xff};
     const struct jp_grammar *const grammars[] = {grammar_nccl(),
-                                                 grammar_copper()};
+                                                 grammar_of(OPTION_COPPER)};
 
     (void) state;
     for (size_t g = 0; g < N(grammars); g++)

@@ -175,8 +175,8 @@ static void test_flags(void **state)
         char *text = strdup(rows[i].settings), *rest = text, *pair;
         struct jp_setting settings[8] = {
             {.key = (char[]){"cu_fuse"}, .value = (char[]){"/opt/cu_fuse"}}};
-        struct jp_jobconf conf = {.copper_settings = settings,
-                                  .n_copper_settings = 1};
+        struct jp_jobconf conf = {.sides[OPTION_COPPER].settings = settings,
+                                  .sides[OPTION_COPPER].n_settings = 1};
         const struct copper_paths paths = {
             "/m", "/l", "/b",
             strstr(rows[i].settings, "address_book") ? "/n" : NULL};
@@ -184,7 +184,8 @@ static void test_flags(void **state)
         char said[1024] = "";
 
         while ((pair = strsep(&rest, ";"))) {
-            struct jp_setting *s = &settings[conf.n_copper_settings++];
+            struct jp_setting *s =
+                &settings[conf.sides[OPTION_COPPER].n_settings++];
 
             s->key = strsep(&pair, "=");
             s->value = pair;
@@ -207,7 +208,7 @@ static void test_flags_refused(void **state)
     struct jp_setting settings[] = {
         {.key = (char[]){"cu_fuse"}, .value = (char[]){"/opt/cu_fuse"}},
         {.key = (char[]){"args"}, .value = many}};
-    struct jp_jobconf conf = {.copper_settings = settings};
+    struct jp_jobconf conf = {.sides[OPTION_COPPER].settings = settings};
     const struct copper_paths paths = {"/m", "/l", "/b", "/n"};
     struct copper_flags flags = {.n = 77};
     struct jp_error err = {""};
@@ -215,7 +216,7 @@ static void test_flags_refused(void **state)
     (void) state;
     assert_int_equal(copper_flags_make(&conf, &paths, &flags, &err), -1);
     assert_string_equal(err.text, "job.conf names no cu_fuse");
-    conf.n_copper_settings = 2;
+    conf.sides[OPTION_COPPER].n_settings = 2;
     for (int i = 0; i < COPPER_FLAGS_MAX; i++)
         memcpy(many + 2 * i, "x ", 3);
     assert_int_equal(copper_flags_make(&conf, &paths, &flags, &err), -1);
@@ -582,8 +583,9 @@ static void test_node_twice(void **state)
     struct jp_setting settings[] = {{mode, top, none, none, none},
                                     {attach, one, none, none, none},
                                     {key, value, none, none, none}};
-    const struct jp_jobconf conf = {.copper_settings = settings,
-                                    .n_copper_settings = N(settings)};
+    const struct jp_jobconf conf = {
+        .sides[OPTION_COPPER].settings = settings,
+        .sides[OPTION_COPPER].n_settings = N(settings)};
     struct jp_error err = {""};
     void *run = NULL;
     int rc = 0;
@@ -602,15 +604,15 @@ static void test_which_runner(void **state)
 {
     char attach[] = "attach", one[] = "1", zero[] = "0", none[] = "";
     struct jp_setting setting = {attach, one, none, none, none};
-    struct jp_jobconf conf = {.copper_settings = &setting,
-                              .n_copper_settings = 1};
+    struct jp_jobconf conf = {.sides[OPTION_COPPER].settings = &setting,
+                              .sides[OPTION_COPPER].n_settings = 1};
 
     (void) state;
     assert_ptr_equal(backend_runner_of(&copper_runner, &conf), &copper_attach);
     assert_ptr_equal(backend_runner_of(&copper_attach, &conf), &copper_attach);
     setting.value = zero;
     assert_ptr_equal(backend_runner_of(&copper_runner, &conf), &copper_runner);
-    conf.n_copper_settings = 0;
+    conf.sides[OPTION_COPPER].n_settings = 0;
     assert_ptr_equal(backend_runner_of(&copper_runner, &conf), &copper_runner);
 }
 

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "common/plan.h"
-#include "orchestrator/agent/launch.h"
 #include "plugins/cuda/cuda_file.h"
+#include "plugins/util/util_launch.h"
 #include "tests/common/tempdir.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
@@ -70,17 +70,21 @@ static void fill(const char *dir, const struct row *row,
                  struct jp_jobconf *conf, char **note)
 {
     char *path = tempdir_file(dir, "site.conf", 0600, row->site);
-    const struct plan_input in = {
-        .config = path, .util = row->option, .nccl = row->nccl, .env = env};
+    const struct plan_input in = {.config = path,
+                                  .given[OPTION_UTIL] = row->option,
+                                  .given[OPTION_NCCL] = row->nccl,
+                                  .env = env};
     const struct launch_facts facts = {.contained = row->contained, .env = &in};
     struct jp_error err = {""};
     struct jp_plan plan;
+    const struct side_step step = {&facts, &plan, "/step"};
 
     current = row;
     *conf = (struct jp_jobconf){.schema = 1};
     *note = NULL;
     if (plan_make(&in, &plan, &err) < 0 ||
-        utilpart_fill(&facts, &plan, "/step", conf, note, &err) < 0)
+        util_side.fill(&step, conf, note, &err) < 0 ||
+        util_side.complete(&step, conf, note, &err) < 0)
         fail_msg("%s: %s", row->option, err.text);
     plan_fini(&plan);
     free(path);
@@ -97,7 +101,7 @@ static void test_fill(void **state)
         fill(*state, &rows[i], &conf, &note);
         library = find(&conf, CUDA_ENV_LIBRARY);
         dir = find(&conf, CUDA_ENV_DIR);
-        setting = jobconf_util(&conf, "cuda");
+        setting = jobconf_side_find(&conf, OPTION_UTIL, "cuda");
         if (!library == rows[i].counts || !dir == rows[i].counts)
             fail_msg("row %zu: counts or not", i);
         if (library) {
@@ -120,7 +124,7 @@ static void test_fill(void **state)
 static void test_missing(void **state)
 {
     struct jp_jobconf conf;
-    char *note, *path = NULL, *there;
+    char line[256] = "", *note, *there;
     size_t n;
 
     fill(*state, &rows[0], &conf, &note);
@@ -130,13 +134,15 @@ static void test_missing(void **state)
             free(conf.env[i].value);
             conf.env[i].value = strdup("/nonexistent/x.so");
         }
-    assert_false(cudapart_check(&conf, &path));
-    assert_string_equal(path, "/nonexistent/x.so");
+    util_side.adapt(&conf, NULL, line, sizeof(line));
+    assert_string_equal(
+        line, "no CUDA counters: /nonexistent/x.so is not on this node");
     assert_int_equal(conf.n_env, n - 1);
     assert_null(find(&conf, CUDA_ENV_LIBRARY));
     assert_non_null(find(&conf, CUDA_ENV_DIR));
-    assert_true(cudapart_check(&conf, &path));
-    free(path);
+    line[0] = '\0';
+    util_side.adapt(&conf, NULL, line, sizeof(line));
+    assert_string_equal(line, "");
     free(note);
     jobconf_fini(&conf);
     fill(*state, &rows[0], &conf, &note);
@@ -146,7 +152,8 @@ static void test_missing(void **state)
             free(conf.env[i].value);
             conf.env[i].value = strdup(there);
         }
-    assert_true(cudapart_check(&conf, &path));
+    util_side.adapt(&conf, NULL, line, sizeof(line));
+    assert_string_equal(line, "");
     assert_int_equal(conf.n_env, n);
     free(there);
     free(note);

@@ -43,7 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (fd < 0)
         return 0;
     if (write(fd, data, size) == (ssize_t) size) {
-        if (request_read(grammar_clock(), path, NULL, &request, &err) == 0) {
+        if (request_read(grammar_of(OPTION_CLOCK), path, NULL, &request,
+                         &err) == 0) {
             check(&request);
             request_fini(&request);
         } else {

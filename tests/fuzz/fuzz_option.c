@@ -138,13 +138,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!size)
         return 0;
     if (data[0] == 'c')
-        grammar = grammar_copper();
+        grammar = grammar_of(OPTION_COPPER);
     if (data[0] == 'u')
-        grammar = grammar_util();
+        grammar = grammar_of(OPTION_UTIL);
     if (data[0] == 't')
-        grammar = grammar_clock();
+        grammar = grammar_of(OPTION_CLOCK);
     if (data[0] == 'n')
-        grammar = grammar_nsys();
+        grammar = grammar_of(OPTION_NSYS);
     text = strndup((const char *) data + 1, size - 1);
     if (!text)
         return 0;

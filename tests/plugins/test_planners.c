@@ -28,7 +28,8 @@ static const char *no_env(void *arg, const char *name)
 static struct jp_plan plan_of(const char *dir, const char *nccl)
 {
     char *site = tempdir_file(dir, "site.conf", 0600, "");
-    struct plan_input in = {.config = site, .nccl = nccl, .env = no_env};
+    struct plan_input in = {
+        .config = site, .given[OPTION_NCCL] = nccl, .env = no_env};
     struct jp_plan plan;
     struct jp_error err = {""};
 
@@ -124,7 +125,7 @@ static void test_usable(void **state)
     for (size_t i = 0; i < N(usable_rows); i++) {
         struct jp_plan plan = plan_of(*state, usable_rows[i].option);
         const struct backend *backend = find(usable_rows[i].backend);
-        struct backend_input in = {.side = &plan.nccl,
+        struct backend_input in = {.side = &plan.sides[OPTION_NCCL],
                                    .step_dir = "/s",
                                    .library = usable_rows[i].library,
                                    .library_exists = usable_rows[i].exists};
@@ -212,7 +213,7 @@ static void test_env(void **state)
     for (size_t i = 0; i < N(env_rows); i++) {
         struct jp_plan plan = plan_of(*state, env_rows[i].option);
         const struct backend *backend = find(env_rows[i].backend);
-        struct backend_input in = {.side = &plan.nccl,
+        struct backend_input in = {.side = &plan.sides[OPTION_NCCL],
                                    .step_dir = "/s",
                                    .library = "/x.so",
                                    .library_exists = true};
@@ -284,7 +285,7 @@ static void test_user_values(void **state)
         struct plan_input user = {.env = user_env, .env_arg = &i};
         struct jp_plan plan = plan_of(*state, user_rows[i].option);
         struct backend_input in = {
-            .side = &plan.nccl,
+            .side = &plan.sides[OPTION_NCCL],
             .step_dir = "/s",
             .library = "/x.so",
             .library_exists = true,
@@ -318,7 +319,8 @@ static void test_user_values(void **state)
 static void test_recorder_default(void **state)
 {
     struct jp_plan plan = plan_of(*state, "recorder");
-    struct backend_input in = {.side = &plan.nccl, .step_dir = "/s"};
+    struct backend_input in = {.side = &plan.sides[OPTION_NCCL],
+                               .step_dir = "/s"};
     struct backend_env env = {0};
     const char *path;
 
@@ -364,7 +366,7 @@ static void test_recorder_size(void **state)
 
     for (size_t i = 0; i < N(rows); i++) {
         struct jp_plan plan = plan_of(*state, rows[i].option);
-        struct backend_input in = {.side = &plan.nccl,
+        struct backend_input in = {.side = &plan.sides[OPTION_NCCL],
                                    .step_dir = "/s",
                                    .shape.ntasks = rows[i].ntasks};
         const struct backend_planner *planner =
@@ -404,7 +406,7 @@ static void test_recorder_least(void **state)
     for (size_t i = 0; i < N(rows); i++) {
         struct jp_plan plan = plan_of(*state, rows[i].option);
         struct backend_input in = {
-            .side = &plan.nccl,
+            .side = &plan.sides[OPTION_NCCL],
             .step_dir = "/s",
             .shape.step_memory_bytes = rows[i].step_memory_bytes};
         struct backend_forecast f;
@@ -581,7 +583,7 @@ static void test_notes(void **state)
         struct plan_input user = {.env = notes_env, .env_arg = &said};
         struct jp_plan plan = plan_of(*state, notes_rows[i].option);
         struct backend_input in = {
-            .side = &plan.nccl, .step_dir = "/s", .user = &user};
+            .side = &plan.sides[OPTION_NCCL], .step_dir = "/s", .user = &user};
 
         assert_int_equal(planner->notes(&in, hear, &said, NULL), 0);
         if (said.bad || notes_rows[i].warnings[said.n[true]] ||
@@ -614,7 +616,7 @@ static void test_one_processor(void **state)
 
     for (size_t i = 0; i < N(rows); i++) {
         struct jp_plan plan = plan_of(*state, rows[i].option);
-        struct backend_input in = {.side = &plan.nccl,
+        struct backend_input in = {.side = &plan.sides[OPTION_NCCL],
                                    .step_dir = "/s",
                                    .shape.cpus_per_task = rows[i].cpus};
         struct backend_env env = {0};

@@ -68,7 +68,7 @@ static unsigned check_row(const struct plan_row *row, const char *dir)
     const struct backend_planner *planner = backend_find(row->backend)->planner;
     char *site = tempdir_file(dir, "site.conf", 0600, "");
     struct plan_input from = {
-        .config = site, .nccl = row->option, .env = no_env};
+        .config = site, .given[OPTION_NCCL] = row->option, .env = no_env};
     struct backend_input in = {.step_dir = "/s",
                                .library = "/x.so",
                                .library_exists = true,
@@ -81,7 +81,7 @@ static unsigned check_row(const struct plan_row *row, const char *dir)
     unsigned bad = 0;
 
     assert_int_equal(plan_make(&from, &plan, &err), 0);
-    in.side = &plan.nccl;
+    in.side = &plan.sides[OPTION_NCCL];
     if (planner->size(&in, &f, &err) < 0) {
         if (!row->refused || !strstr(err.text, row->refused)) {
             print_error("%s: refused: %s\n", row->name, err.text);
@@ -120,7 +120,7 @@ static void print_row(const struct plan_row *row, const char *dir)
     const struct backend_planner *planner = backend_find(row->backend)->planner;
     char *site = tempdir_file(dir, "site.conf", 0600, "");
     struct plan_input from = {
-        .config = site, .nccl = row->option, .env = no_env};
+        .config = site, .given[OPTION_NCCL] = row->option, .env = no_env};
     struct backend_input in = {.step_dir = "/s",
                                .library = "/x.so",
                                .library_exists = true,
@@ -132,19 +132,20 @@ static void print_row(const struct plan_row *row, const char *dir)
     char release[40];
 
     assert_int_equal(plan_make(&from, &plan, NULL), 0);
-    in.side = &plan.nccl;
+    in.side = &plan.sides[OPTION_NCCL];
     if (planner->size(&in, &f, NULL) == 0 &&
         planner->env(&in, &env, NULL) == 0) {
         snprintf(release, sizeof(release), "%u.%u.%u", row->release / 1000000,
                  row->release / 1000 % 1000, row->release % 1000);
         printf("%s\t%s\t%s\t%u %u", row->name, row->backend,
-               row->release ? release : plan_get(&plan.nccl, "nccl"),
+               row->release ? release
+                            : plan_get(&plan.sides[OPTION_NCCL], "nccl"),
                row->shape.ntasks, row->shape.ranks_per_node);
         for (const char *const *knob =
                  (const char *const[]){"iterations", "colls", "p2p", "comms",
                                        "channels", "rate", NULL};
              *knob; knob++)
-            printf(" %" PRIu64, plan_number(&plan.nccl, *knob));
+            printf(" %" PRIu64, plan_number(&plan.sides[OPTION_NCCL], *knob));
         printf("\t%" PRIu64 " %" PRIu64 "\t", f.kept_ops, f.memory_bytes);
         for (size_t i = 0; i < env.n; i++)
             printf("%s=%s ", env.vars[i].name, env.vars[i].value);

@@ -93,7 +93,7 @@ static void make_job(struct fixture *f, uint32_t nodes, uint32_t tasks)
     c->nccl_mode = fixture_text(f, "recorder");
     c->explicit_request = true;
     c->final_dir = fixture_text(f, "");
-    c->copper_request = fixture_text(f, "off");
+    c->sides[OPTION_COPPER].request = fixture_text(f, "off");
     make_settings(f);
 }
 

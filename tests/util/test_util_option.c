@@ -14,7 +14,7 @@
 #include "common/grammar.h"
 #include "common/knob.h"
 #include "common/plan.h"
-#include "orchestrator/agent/launch.h"
+#include "plugins/util/util_launch.h"
 #include "tests/common/tempdir.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
@@ -54,8 +54,8 @@ static void test_refused(void **state)
     for (size_t i = 0; i < N(bad_rows); i++) {
         struct jp_request request;
         struct jp_error err = {""};
-        int rc =
-            request_parse(grammar_util(), bad_rows[i].text, &request, &err);
+        int rc = request_parse(grammar_of(OPTION_UTIL), bad_rows[i].text,
+                               &request, &err);
 
         if (rc != -1 || !strstr(err.text, bad_rows[i].error))
             fail_msg("%s: %d \"%s\" lacks \"%s\"", bad_rows[i].text, rc,
@@ -146,8 +146,10 @@ static const struct row rows[] = {
 static void make(const struct row *row, const char *dir, struct jp_plan *plan)
 {
     char *site = tempdir_file(dir, "site.conf", 0600, row->site);
-    struct plan_input in = {
-        .config = site, .util = row->option, .nccl = row->nccl, .env = row_env};
+    struct plan_input in = {.config = site,
+                            .given[OPTION_UTIL] = row->option,
+                            .given[OPTION_NCCL] = row->nccl,
+                            .env = row_env};
     struct jp_error err = {""};
 
     free(tempdir_file(dir, ".config/jobprof/jobprof.conf", 0600, row->user));
@@ -167,19 +169,20 @@ static void test_sources(void **state)
 
         make(&rows[i], *state, &plan);
         conf.policy = plan.policy;
-        assert_int_equal(utilpart_fill(&(struct launch_facts){0}, &plan, "",
-                                       &conf, NULL, NULL),
+        assert_int_equal(util_side.fill(&(struct side_step){.plan = &plan},
+                                        &conf, NULL, NULL),
                          0);
         if (conf.policy.util_period_ms != rows[i].period_ms ||
-            plan_is_sampled(&plan) != rows[i].sampled ||
-            (jobconf_util(&conf, "period") != NULL) != rows[i].given)
+            plan_side_is_asked(&plan.sides[OPTION_UTIL]) != rows[i].sampled ||
+            (jobconf_side_find(&conf, OPTION_UTIL, "period") != NULL) !=
+                rows[i].given)
             fail_msg("row %zu: every %u ms, %d", i, conf.policy.util_period_ms,
-                     plan_is_sampled(&plan));
-        launch_describe(&conf, OPTION_UTIL, text, sizeof(text));
+                     plan_side_is_asked(&plan.sides[OPTION_UTIL]));
+        util_side.describe(&conf, text, sizeof(text));
         assert_true((strstr(text, "no samples") == NULL) ==
                     (rows[i].period_ms > 0));
-        free(conf.util_request);
-        conf.util_request = NULL;
+        free(conf.sides[OPTION_UTIL].request);
+        conf.sides[OPTION_UTIL].request = NULL;
         jobconf_fini(&conf);
         plan_fini(&plan);
     }
@@ -193,7 +196,8 @@ static void test_locked(void **state)
     struct jp_error err = {""};
 
     assert_int_equal(plan_load_site(site, &file, NULL), 0);
-    assert_int_equal(plan_check(grammar_util(), "1s", &file, &err), -1);
+    assert_int_equal(plan_check(grammar_of(OPTION_UTIL), "1s", &file, &err),
+                     -1);
     assert_non_null(strstr(err.text, "is locked to 5s by "));
     sitefile_fini(&file);
     free(site);
@@ -211,16 +215,18 @@ static void test_conf(void **state)
     make(&row, *state, &plan);
     conf.policy = plan.policy;
     assert_int_equal(
-        utilpart_fill(&(struct launch_facts){0}, &plan, "", &conf, NULL, NULL),
+        util_side.fill(&(struct side_step){.plan = &plan}, &conf, NULL, NULL),
         0);
     assert_int_equal(jobconf_write(path, &conf, NULL), 0);
     assert_int_equal(jobconf_read(path, &back, NULL), 0);
-    assert_string_equal(back.util_request, "auto");
+    assert_string_equal(back.sides[OPTION_UTIL].request, "auto");
     assert_int_equal(back.policy.util_period_ms, 500);
-    assert_string_equal(jobconf_util(&back, "mode"), "auto");
-    assert_string_equal(jobconf_util(&back, "period"), "500 ms");
-    assert_string_equal(jobconf_util(&back, "labels"), "model:x;run:7");
-    assert_string_equal(back.util_settings[0].source, "option");
+    assert_string_equal(jobconf_side_find(&back, OPTION_UTIL, "mode"), "auto");
+    assert_string_equal(jobconf_side_find(&back, OPTION_UTIL, "period"),
+                        "500 ms");
+    assert_string_equal(jobconf_side_find(&back, OPTION_UTIL, "labels"),
+                        "model:x;run:7");
+    assert_string_equal(back.sides[OPTION_UTIL].settings[0].source, "option");
     jobconf_fini(&back);
     jobconf_fini(&conf);
     plan_fini(&plan);

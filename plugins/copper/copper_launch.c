@@ -1,5 +1,6 @@
-/* copperpart.c - Copper's part of job.conf: how its daemons are started. */
-#include "orchestrator/agent/launch.h"
+/* copper_launch.c - what --copper-profile adds to a step: how its daemons are
+ * started, and where tasks find their mount. */
+#include "plugins/copper/copper_launch.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,8 +9,7 @@
 
 #include "common/defaults.h"
 #include "common/fileio.h"
-#include "orchestrator/agent/settings.h"
-#include "plugins/copper/copper_flags.h"
+#include "common/settings.h"
 
 #define SECOND_US 1000000ULL
 /* Seconds of KillWait that a daemon needs for its other work at the end. */
@@ -19,7 +19,8 @@
  * site's cu_fuse. Caller frees. NULL: no daemon is named, or no memory. */
 static char *find_daemon(const struct jp_plan *plan)
 {
-    const struct plan_value *root = plan_find(&plan->copper, "root");
+    const struct plan_value *root =
+        plan_find(&plan->sides[OPTION_COPPER], "root");
     const char *named = plan_site(plan, "copper.cu_fuse");
 
     if (root->value && (root->source > PLAN_SITE || !named))
@@ -30,15 +31,16 @@ static char *find_daemon(const struct jp_plan *plan)
 /* Whether the step uses a daemon that already runs. */
 static bool attaches(const struct jp_plan *plan)
 {
-    return plan_number(&plan->copper, "attach") != 0;
+    return plan_number(&plan->sides[OPTION_COPPER], "attach") != 0;
 }
 
-const char *copperpart_refusal(const struct launch_facts *facts,
-                               const struct jp_plan *plan)
+/* Why Copper does not run in this step; NULL: it runs. */
+static const char *find_refusal(const struct launch_facts *facts,
+                                const struct jp_plan *plan)
 {
     char *daemon;
 
-    if (!plan->copper.mode)
+    if (!plan->sides[OPTION_COPPER].mode)
         return "it is off";
     if (!facts->owner)
         return "only srun can start its daemons";
@@ -62,8 +64,9 @@ static int add(struct jp_jobconf *conf, const char *key, const char *value,
     struct jp_setting one = {(char *) key, (char *) value, (char *) source,
                              (char *) where, (char *) reason};
 
-    return settings_add(&conf->copper_settings, &conf->n_copper_settings, &one,
-                        err);
+    struct jobconf_side *side = &conf->sides[OPTION_COPPER];
+
+    return settings_add(&side->settings, &side->n_settings, &one, err);
 }
 
 /* The same for a number. from: the plan's value that it derives from; NULL:
@@ -87,8 +90,10 @@ static int add_interval(const struct jp_plan *plan, uint32_t kill_wait_s,
                         struct jp_jobconf *conf, char **note,
                         struct jp_error *err)
 {
-    const struct plan_value *from = plan_find(&plan->copper, "interval");
-    uint64_t s = plan_number(&plan->copper, "interval") / SECOND_US;
+    const struct plan_value *from =
+        plan_find(&plan->sides[OPTION_COPPER], "interval");
+    uint64_t s = plan_number(&plan->sides[OPTION_COPPER], "interval") /
+                 SECOND_US;
     uint64_t most = kill_wait_s > SETTLE_S ? kill_wait_s - SETTLE_S : 0;
     char reason[160] = "";
 
@@ -112,7 +117,7 @@ static int add_interval(const struct jp_plan *plan, uint32_t kill_wait_s,
 static int add_variable(struct jp_jobconf *conf, const char *mount,
                         struct jp_error *err)
 {
-    return jobconf_add_env(conf, JP_COPPER_MOUNT, strdup(mount),
+    return jobconf_add_env(conf, COPPER_MOUNT, strdup(mount),
                            *mount ? "where Copper is mounted on the node"
                                   : "where the node finds Copper mounted",
                            false, err);
@@ -125,7 +130,8 @@ static int add_mount(const struct jp_plan *plan, const char *job,
                      const char *step, struct jp_jobconf *conf, char **note,
                      struct jp_error *err)
 {
-    const struct plan_value *from = plan_find(&plan->copper, "mount");
+    const struct plan_value *from =
+        plan_find(&plan->sides[OPTION_COPPER], "mount");
     /* The default is in /tmp, which every node has, and unique for user, job
      * and step. */
     char *own = text_format("/tmp/jobprof-copper-%lu-%s.%s/mnt",
@@ -156,7 +162,8 @@ static int note_idle(const struct jp_plan *plan, char **note,
     static const char *const keys[] = {"top", "interval", "ttl", "root"};
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-        if (plan_find(&plan->copper, keys[i])->source > PLAN_SITE &&
+        if (plan_find(&plan->sides[OPTION_COPPER], keys[i])->source >
+                PLAN_SITE &&
             lines_add(note, err,
                       "Copper: %s has no effect with attach=1, because the "
                       "daemon is already running",
@@ -176,10 +183,10 @@ static int add_site(const struct jp_plan *plan, struct jp_jobconf *conf,
                     : error_set(err, "out of memory");
 
     free(daemon);
-    for (key = plan->copper.grammar->modes[1].of->site_keys;
+    for (key = plan->sides[OPTION_COPPER].grammar->modes[1].of->site_keys;
          key->name && rc == 0; key++) {
-        const struct sitefile_value *from =
-            plan_site_value(plan, plan->copper.grammar->group, key->name);
+        const struct sitefile_value *from = plan_site_value(
+            plan, plan->sides[OPTION_COPPER].grammar->group, key->name);
 
         /* Written above, with the path that is really used. */
         if (from && strcmp(key->name, "cu_fuse") != 0)
@@ -193,6 +200,7 @@ static int add_site(const struct jp_plan *plan, struct jp_jobconf *conf,
 static int add_knobs(const struct plan_side *side, struct jp_jobconf *conf,
                      struct jp_error *err)
 {
+    struct jobconf_side *to = &conf->sides[OPTION_COPPER];
     struct jp_setting *knobs = NULL;
     size_t n = 0;
     int rc = settings_list(side, &knobs, &n, err);
@@ -200,42 +208,34 @@ static int add_knobs(const struct plan_side *side, struct jp_jobconf *conf,
     for (size_t i = 0; i < n && rc == 0; i++)
         if (strcmp(knobs[i].key, "interval") != 0 &&
             strcmp(knobs[i].key, "mount") != 0)
-            rc = settings_add(&conf->copper_settings, &conf->n_copper_settings,
-                              &knobs[i], err);
+            rc = settings_add(&to->settings, &to->n_settings, &knobs[i], err);
     settings_free(knobs, n);
     return rc;
 }
 
-/* Adds the row "mode"; refusal: why Copper does not run, or NULL. */
-static int add_mode(const struct plan_side *side, const char *refusal,
-                    struct jp_jobconf *conf, struct jp_error *err)
-{
-    const char *mode = refusal ? "off" : side->grammar->modes[side->mode].name;
-
-    return add(conf, "mode", mode, plan_source_words[side->mode_source],
-               side->mode_where, refusal ? refusal : "", err);
-}
-
 /* Steps: the request, the mode with its refusal, the knobs, then mount,
  * interval and the site's keys. */
-int copperpart_fill(const struct launch_facts *facts,
-                    const struct jp_plan *plan, struct jp_jobconf *conf,
-                    char **note, struct jp_error *err)
+static int fill(const struct side_step *step, struct jp_jobconf *conf,
+                char **note, struct jp_error *err)
 {
-    const struct plan_side *side = &plan->copper;
-    const char *refusal = copperpart_refusal(facts, plan);
+    const struct launch_facts *facts = step->facts;
+    const struct jp_plan *plan = step->plan;
+    const struct plan_side *side = &plan->sides[OPTION_COPPER];
+    const char *refusal = find_refusal(facts, plan);
     uint32_t kill_wait_s = facts->kill_wait_s ? facts->kill_wait_s
                                               : JP_DEF_KILL_WAIT_S;
     char job[24];
 
-    conf->copper_request = strdup(side->grammar->modes[side->mode].name);
-    if (!conf->copper_request)
-        return error_set(err, "out of memory");
+    if (settings_request(conf, side, err) < 0)
+        return -1;
     /* Off needs no settings. Otherwise the settings are written even if Copper
      * is refused, so that the report can show what was requested. */
     if (!side->mode)
         return 0;
-    if (add_mode(side, refusal, conf, err) < 0 ||
+    if (settings_add_mode(&conf->sides[OPTION_COPPER], side,
+                          refusal ? "off"
+                                  : side->grammar->modes[side->mode].name,
+                          refusal ? refusal : "", err) < 0 ||
         add_knobs(side, conf, err) < 0)
         return -1;
     if (refusal)
@@ -252,3 +252,56 @@ int copperpart_fill(const struct launch_facts *facts,
                                          : "Slurm's default: it did not answer",
                       err);
 }
+
+static bool runs(const struct launch_facts *facts, const struct jp_plan *plan)
+{
+    return find_refusal(facts, plan) == NULL;
+}
+
+static int refuse_idle(const struct launch_facts *facts,
+                       const struct jp_plan *plan, char **note,
+                       struct jp_error *err)
+{
+    (void) note;
+    return plan_side_is_asked(&plan->sides[OPTION_COPPER])
+               ? error_set(err, "Copper does not run: %s",
+                           find_refusal(facts, plan))
+               : 0;
+}
+
+/* Sets COPPER_MOUNT to the path where the node has it. Removes the variable if
+ * Copper is not mounted on this node. */
+static void set_mount(struct jp_jobconf *conf, const char *ready, char *line,
+                      size_t len)
+{
+    size_t kept = 0;
+
+    (void) line;
+    (void) len;
+    /* Compact the list in place. */
+    for (size_t i = 0; i < conf->n_env; i++) {
+        struct jp_envvar *var = &conf->env[i];
+        bool is_mount = strcmp(var->name, COPPER_MOUNT) == 0;
+        char *place = is_mount && ready && *ready == '/' ? strdup(ready) : NULL;
+
+        if (is_mount && !place) {
+            free(var->name);
+            free(var->value);
+            free(var->reason);
+            continue;
+        }
+        if (is_mount) {
+            free(var->value);
+            var->value = place;
+        }
+        conf->env[kept++] = *var;
+    }
+    conf->n_env = kept;
+}
+
+const struct launch_side copper_side = {
+    .runs = runs,
+    .idle = refuse_idle,
+    .fill = fill,
+    .adapt = set_mount,
+};

@@ -1,11 +1,12 @@
-/* clockpart.c - the clock settings of a step, their sources, and the key.
+/* clock_launch.c - what --clock-profile adds to a step: the settings of the
+ * probes, their sources, and the key.
  *
- * clockpart_fill writes the settings into job.conf, clockpart_read gets them
- * back on the node, clockpart_block prints them. With xla=1, XLA's own probes
+ * fill() writes the settings into job.conf, clock_launch_read gets them back on
+ * the node, make_block() prints them. With xla=1, XLA's own probes
  * are configured as well: by variables and by a file in the step's directory.
  * The knobs and their names follow XLA's guide to distributed profiling.
  */
-#include "orchestrator/agent/launch.h"
+#include "plugins/clock/clock_launch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,35 +19,31 @@
 #include "common/fileio.h"
 #include "common/json_stream.h"
 #include "common/knob.h"
-#include "orchestrator/agent/settings.h"
+#include "common/num.h"
+#include "common/settings.h"
 
 /* The numbers of job.conf, each with its knob, in the order of XLA's guide,
  * then ours. One table for the writer, XLA's file and the reader. */
 static const struct figure {
     const char *knob;
-    size_t offset;        /* in struct jp_jobconf */
+    enum clock_key key;   /* in job.conf */
     uint32_t scale;       /* factor from the knob's unit */
     bool ours;            /* XLA's file does not have it */
     uint32_t least, most; /* the range that XLA's guide recommends, in the
                              knob's unit; 0: it has none */
 } figures[] = {
-    {"probe_cadence_us", offsetof(struct jp_jobconf, clock_cadence_us), 1,
-     false, 400, 2000},
-    {"probe_window_s", offsetof(struct jp_jobconf, clock_window_ms), 1000,
-     false, 2, 10},
-    {"packet_spacing_us", offsetof(struct jp_jobconf, clock_spacing_us), 1,
-     false, 50, 200},
-    {"snapshot_period_ms", offsetof(struct jp_jobconf, clock_snapshot_ms), 1,
-     false, 50, 200},
-    {"probe_cpu_permille", offsetof(struct jp_jobconf, clock_cpu_permille), 1,
-     true, 0, 0},
+    {"probe_cadence_us", CLOCK_CADENCE_US, 1, false, 400, 2000},
+    {"probe_window_s", CLOCK_WINDOW_MS, 1000, false, 2, 10},
+    {"packet_spacing_us", CLOCK_SPACING_US, 1, false, 50, 200},
+    {"snapshot_period_ms", CLOCK_SNAPSHOT_MS, 1, false, 50, 200},
+    {"probe_cpu_permille", CLOCK_CPU_PERMILLE, 1, true, 0, 0},
 };
 enum { FIGURES = sizeof(figures) / sizeof(*figures) };
 
-/* The member of conf that a row describes. */
+/* The number of job.conf that a row describes. */
 static uint32_t *figure_of(struct jp_jobconf *conf, const struct figure *f)
 {
-    return (uint32_t *) ((char *) conf + f->offset);
+    return &conf->sides[OPTION_CLOCK].numbers[f->key];
 }
 
 /* Appends one setting (copied) to job.conf's clock.settings. */
@@ -58,8 +55,9 @@ static int add(struct jp_jobconf *conf, const char *key, const char *value,
                                    (char *) source, (char *) where,
                                    (char *) reason};
 
-    return settings_add(&conf->clock_settings, &conf->n_clock_settings, &one,
-                        err);
+    struct jobconf_side *side = &conf->sides[OPTION_CLOCK];
+
+    return settings_add(&side->settings, &side->n_settings, &one, err);
 }
 
 /* The same for a setting of the plan, with its source. */
@@ -67,8 +65,8 @@ static int add_value(struct jp_jobconf *conf, const char *key,
                      const char *value, const struct plan_value *from,
                      const char *reason, struct jp_error *err)
 {
-    return add(conf, key, value, plan_source_words[from->source], from->where,
-               reason, err);
+    return settings_add_value(&conf->sides[OPTION_CLOCK], key, value, from,
+                              reason, err);
 }
 
 /* --- the figures ---------------------------------------------------------- */
@@ -151,7 +149,7 @@ static int add_figures(const struct plan_side *side, struct jp_jobconf *conf,
 
 /* Whether a list of interfaces can be passed to the agent: printable, without
  * blanks, and short enough for struct clock_conf. NCCL accepts longer lists. */
-static bool can_take(const char *names)
+static bool is_passable(const char *names)
 {
     for (const char *c = names; *c; c++)
         if (*c <= ' ' || *c > '~')
@@ -171,7 +169,7 @@ static int add_interfaces(const struct plan_side *side,
     const char *nccl = plan_env(env, variable);
     const char *names = from->value ? from->value : nccl;
 
-    if (names && !can_take(names)) {
+    if (names && !is_passable(names)) {
         if (lines_add(note, err,
                       "clocks: the interfaces of %s cannot be used, so the "
                       "nodes' addresses are",
@@ -179,27 +177,30 @@ static int add_interfaces(const struct plan_side *side,
             return -1;
         names = NULL;
     }
-    conf->clock_interfaces = strdup(names ? names : "");
-    if (!conf->clock_interfaces)
+    conf->sides[OPTION_CLOCK].texts[CLOCK_INTERFACES] =
+        strdup(names ? names : "");
+    if (!conf->sides[OPTION_CLOCK].texts[CLOCK_INTERFACES])
         return error_set(err, "out of memory");
     /* An option's value cannot contain a comma, so its list has semicolons. */
-    for (char *c = conf->clock_interfaces; *c; c++)
+    for (char *c = conf->sides[OPTION_CLOCK].texts[CLOCK_INTERFACES]; *c; c++)
         if (*c == ';')
             *c = ',';
     if (!names)
         return 0;
     if (from->value)
-        return add_value(conf, "if", conf->clock_interfaces, from, "", err);
-    return add(conf, "if", conf->clock_interfaces, plan_source_words[PLAN_ENV],
-               variable, "", err);
+        return add_value(conf, "if",
+                         conf->sides[OPTION_CLOCK].texts[CLOCK_INTERFACES],
+                         from, "", err);
+    return add(conf, "if", conf->sides[OPTION_CLOCK].texts[CLOCK_INTERFACES],
+               plan_source_words[PLAN_ENV], variable, "", err);
 }
 
 /* --- XLA's own probes ----------------------------------------------------- */
 
 /* Whether XLA's own probes are configured (xla=1). */
-static bool tells_xla(const struct jp_jobconf *conf)
+static bool configures_xla(const struct jp_jobconf *conf)
 {
-    const char *xla = jobconf_clock(conf, "xla");
+    const char *xla = jobconf_side_find(conf, OPTION_CLOCK, "xla");
 
     return xla && !strcmp(xla, "1");
 }
@@ -243,13 +244,15 @@ static int add_variables(const struct plan_side *side,
                          const struct plan_input *env, const char *step_dir,
                          struct jp_jobconf *conf, struct jp_error *err)
 {
-    char *file = text_format("%s/" CLOCKPART_FILE, step_dir);
+    char *file = text_format("%s/" CLOCK_XLA_FILE, step_dir);
     int rc = file ? 0 : error_set(err, "out of memory");
 
     for (size_t i = 0; i < side->grammar->n_knobs && rc == 0; i++) {
         const struct jp_knob *knob = &side->grammar->knobs[i];
         const char *value =
-            knob->kind == JP_KNOB_FILE ? file : jobconf_clock(conf, knob->name);
+            knob->kind == JP_KNOB_FILE
+                ? file
+                : jobconf_side_find(conf, OPTION_CLOCK, knob->name);
 
         if (knob->variable && value)
             rc = add_variable(conf, env, knob->variable, value, err);
@@ -300,9 +303,10 @@ static int make_key(char hex[2 * CLOCK_KEY_BYTES + 1])
 /* Fills the strings of a step that probes no clocks. */
 static int fill_off(struct jp_jobconf *conf, struct jp_error *err)
 {
-    conf->clock_interfaces = strdup("");
-    conf->clock_key = strdup("");
-    return conf->clock_interfaces && conf->clock_key
+    conf->sides[OPTION_CLOCK].texts[CLOCK_INTERFACES] = strdup("");
+    conf->sides[OPTION_CLOCK].texts[CLOCK_SECRET] = strdup("");
+    return conf->sides[OPTION_CLOCK].texts[CLOCK_INTERFACES] &&
+                   conf->sides[OPTION_CLOCK].texts[CLOCK_SECRET]
                ? 0
                : error_set(err, "out of memory");
 }
@@ -324,31 +328,55 @@ static int note_mistyped(const struct plan_input *env, char **note,
     return 0;
 }
 
-int clockpart_note_trouble(const struct jp_plan *plan, uint32_t nodes,
-                           char **note, struct jp_error *err)
+/* Whether clocks are probed in a step with that many nodes (0: unknown) that
+ * has a report. They are if any source turns them on and, unless one turns them
+ * off, in steps of several nodes for which the user requests an NCCL profile.
+ * trouble: the answer if there were no mistake in another program's
+ * settings. */
+static bool probes_clocks(const struct jp_plan *plan, uint32_t nodes,
+                          bool trouble)
 {
-    if (!plan->clock.trouble || !plan_probes_clocks(plan, nodes, true))
+    const struct plan_side *clock = &plan->sides[OPTION_CLOCK];
+    const struct plan_side *nccl = &plan->sides[OPTION_NCCL];
+
+    if (clock->trouble && !trouble)
+        return false;
+    /* Probes need a second node, but an explicit request counts for a step of
+     * one node as well. */
+    if (clock->mode)
+        return nodes != 1 || plan_side_is_own(clock);
+    return clock->mode_source == PLAN_DEFAULT && nodes != 1 && nccl->mode &&
+           (nccl->mode_source >= PLAN_ENV || plan_is_printed(plan));
+}
+
+/* Appends the reason why the clocks of this step cannot be probed, if there is
+ * one. */
+static int note_trouble(const struct jp_plan *plan, uint32_t nodes, char **note,
+                        struct jp_error *err)
+{
+    const char *trouble = plan->sides[OPTION_CLOCK].trouble;
+
+    if (!trouble || !probes_clocks(plan, nodes, true))
         return 0;
-    return lines_add(note, err, "%s (the clocks are not probed)",
-                     plan->clock.trouble);
+    return lines_add(note, err, "%s (the clocks are not probed)", trouble);
 }
 
 /* A mistake in the settings is no error of the launch: the clocks are not
  * probed then, and a line is added to the note. */
-int clockpart_fill(const struct jp_plan *plan, const struct plan_input *env,
-                   const char *step_dir, struct jp_jobconf *conf, char **note,
-                   struct jp_error *err)
+static int fill(const struct side_step *step, struct jp_jobconf *conf,
+                char **note, struct jp_error *err)
 {
-    const struct plan_side *side = &plan->clock;
+    const struct plan_side *side = &step->plan->sides[OPTION_CLOCK];
+    const struct plan_input *env = step->facts->env;
+    char **secret = &conf->sides[OPTION_CLOCK].texts[CLOCK_SECRET];
     char hex[2 * CLOCK_KEY_BYTES + 1];
 
-    conf->clock_request = strdup(side->grammar->modes[side->mode].name);
-    if (!conf->clock_request)
-        return error_set(err, "out of memory");
+    if (settings_request(conf, side, err) < 0)
+        return -1;
     /* Either nobody wants probes, or a mistake in XLA's settings prevents
      * them. */
-    if (!plan_probes_clocks(plan, conf->nnodes, false))
-        return clockpart_note_trouble(plan, conf->nnodes, note, err) < 0
+    if (!probes_clocks(step->plan, conf->nnodes, false))
+        return note_trouble(step->plan, conf->nnodes, note, err) < 0
                    ? -1
                    : fill_off(conf, err);
     if (make_key(hex) < 0)
@@ -356,28 +384,45 @@ int clockpart_fill(const struct jp_plan *plan, const struct plan_input *env,
                          "no random key, so the clocks are not probed") < 0
                    ? -1
                    : fill_off(conf, err);
-    conf->clock_key = strdup(hex);
+    *secret = strdup(hex);
     explicit_bzero(hex, sizeof(hex));
-    if (!conf->clock_key)
+    if (!*secret)
         return error_set(err, "out of memory");
-    if (add_all(side, env, step_dir, conf, note, err) < 0 ||
+    if (add_all(side, env, step->step_dir, conf, note, err) < 0 ||
         note_mistyped(env, note, err) < 0)
         return -1;
-    return tells_xla(conf) ? add_variables(side, env, step_dir, conf, err) : 0;
+    return configures_xla(conf)
+               ? add_variables(side, env, step->step_dir, conf, err)
+               : 0;
 }
 
-int clockpart_write(const struct jp_jobconf *conf, const char *step_dir,
-                    struct jp_error *err)
+static bool runs(const struct launch_facts *facts, const struct jp_plan *plan)
 {
-    char *path = tells_xla(conf) ? text_format("%s/" CLOCKPART_FILE, step_dir)
-                                 : NULL;
+    (void) facts;
+    return plan_side_is_asked(&plan->sides[OPTION_CLOCK]);
+}
+
+static int note_idle(const struct launch_facts *facts,
+                     const struct jp_plan *plan, char **note,
+                     struct jp_error *err)
+{
+    (void) facts;
+    return note_trouble(plan, 1, note, err);
+}
+
+static int write_xla(const struct jp_jobconf *conf, const char *step_dir,
+                     struct jp_error *err)
+{
+    char *path = configures_xla(conf)
+                     ? text_format("%s/" CLOCK_XLA_FILE, step_dir)
+                     : NULL;
     /* The stream has a buffer of 32 KiB, too much for a small stack. */
     struct jp_json_stream *s = calloc(1, sizeof(*s));
-    const char *output = jobconf_clock(conf, "output_dir");
+    const char *output = jobconf_side_find(conf, OPTION_CLOCK, "output_dir");
     struct jp_tempfile file;
     int rc = -1;
 
-    if (!tells_xla(conf)) {
+    if (!configures_xla(conf)) {
         free(s);
         return 0;
     }
@@ -408,7 +453,7 @@ int clockpart_write(const struct jp_jobconf *conf, const char *step_dir,
 /* --- the block ------------------------------------------------------------ */
 
 /* Appends "  key: value (source where; reason)" to the block. */
-static int put_row(char **block, const struct jp_setting *s,
+static int add_row(char **block, const struct jp_setting *s,
                    struct jp_error *err)
 {
     /* XLA's guide prints this one as YES. */
@@ -419,10 +464,12 @@ static int put_row(char **block, const struct jp_setting *s,
                      s->where, *s->reason ? "; " : "", s->reason);
 }
 
-bool clockpart_is_asked(const struct jp_jobconf *conf)
+/* Whether somebody asked for probes of the clocks: an option, a variable or the
+ * user's file. They also run by the site's settings and by default. */
+static bool is_asked(const struct jp_jobconf *conf)
 {
-    for (size_t i = 0; i < conf->n_clock_settings; i++) {
-        const struct jp_setting *s = &conf->clock_settings[i];
+    for (size_t i = 0; i < conf->sides[OPTION_CLOCK].n_settings; i++) {
+        const struct jp_setting *s = &conf->sides[OPTION_CLOCK].settings[i];
 
         if (!strcmp(s->key, "mode"))
             return strcmp(s->source, plan_source_words[PLAN_DEFAULT]) != 0 &&
@@ -431,19 +478,20 @@ bool clockpart_is_asked(const struct jp_jobconf *conf)
     return false;
 }
 
-int clockpart_block(const struct jp_jobconf *conf, char **block,
-                    struct jp_error *err)
+/* In the format of XLA's guide: a line a setting, with its source. */
+static int make_block(const struct jp_jobconf *conf, char **block,
+                      struct jp_error *err)
 {
     char *lines = NULL;
     int rc = 0;
 
     *block = NULL;
-    if (!conf->clock_cadence_us)
+    if (!conf->sides[OPTION_CLOCK].numbers[CLOCK_CADENCE_US])
         return 0;
     rc = lines_add(&lines, err, "=== Distributed Profiling Configuration ===");
-    for (size_t i = 0; i < conf->n_clock_settings && rc == 0; i++)
-        if (strcmp(conf->clock_settings[i].key, "mode") != 0)
-            rc = put_row(&lines, &conf->clock_settings[i], err);
+    for (size_t i = 0; i < conf->sides[OPTION_CLOCK].n_settings && rc == 0; i++)
+        if (strcmp(conf->sides[OPTION_CLOCK].settings[i].key, "mode") != 0)
+            rc = add_row(&lines, &conf->sides[OPTION_CLOCK].settings[i], err);
     if (rc == 0)
         rc = lines_add(&lines, err,
                        "===========================================");
@@ -454,24 +502,90 @@ int clockpart_block(const struct jp_jobconf *conf, char **block,
     return rc;
 }
 
-int clockpart_block_of(const struct jp_plan *plan, const struct plan_input *env,
-                       char **block, struct jp_error *err)
+static int make_block_of(const struct jp_plan *plan,
+                         const struct plan_input *env, char **block,
+                         struct jp_error *err)
 {
     struct jp_jobconf conf = {.nnodes = 2}; /* the smallest step with probes */
     char *note = NULL;
     int rc = 0;
 
     *block = NULL;
-    if (plan->clock.trouble || !plan->clock.mode)
+    if (plan->sides[OPTION_CLOCK].trouble || !plan->sides[OPTION_CLOCK].mode)
         return 0;
-    rc = add_all(&plan->clock, env, "STEP-DIRECTORY", &conf, &note, err);
+    rc = add_all(&plan->sides[OPTION_CLOCK], env, "STEP-DIRECTORY", &conf,
+                 &note, err);
     if (rc == 0)
-        rc = clockpart_block(&conf, block, err);
-    settings_free(conf.clock_settings, conf.n_clock_settings);
-    free(conf.clock_interfaces);
+        rc = make_block(&conf, block, err);
+    settings_free(conf.sides[OPTION_CLOCK].settings,
+                  conf.sides[OPTION_CLOCK].n_settings);
+    free(conf.sides[OPTION_CLOCK].texts[CLOCK_INTERFACES]);
     free(note);
     return rc;
 }
+
+/* XLA's guide finds the block in srun's stderr by grep. */
+static char *announce(const struct jp_jobconf *conf, const char *given)
+{
+    bool alone = conf->nnodes == 1, asked = is_asked(conf);
+    bool probes = conf->sides[OPTION_CLOCK].numbers[CLOCK_CADENCE_US] > 0;
+    char *block = NULL;
+
+    if (probes && !alone && asked) {
+        make_block(conf, &block, NULL);
+        return block;
+    }
+    /* the option has no effect; a note may say more */
+    if ((alone && asked) || (given && strcmp(given, "off") != 0))
+        return text_format(
+            "=== Distributed Profiling Configuration ===\n"
+            "  enabled: NO (%s)\n"
+            "===========================================",
+            alone ? "the step has one node, so there are no other clocks"
+                  : "by the settings: jobprof config show");
+    return NULL;
+}
+
+/* "clocks: a probe of each neighbour every 20 ms, an estimate every 4 s" */
+static void describe(const struct jp_jobconf *conf, char *buf, size_t len)
+{
+    const uint32_t *numbers = conf->sides[OPTION_CLOCK].numbers;
+    char cadence[32];
+
+    if (!numbers[CLOCK_CADENCE_US])
+        snprintf(buf, len, "clocks: no probes between nodes");
+    else
+        snprintf(buf, len,
+                 "clocks: a probe of each neighbour every %s, an estimate "
+                 "every %u s",
+                 num_format_time_us(numbers[CLOCK_CADENCE_US], cadence,
+                                    sizeof(cadence)),
+                 numbers[CLOCK_WINDOW_MS] / 1000);
+}
+
+/* Why the option has its mode; "" if there is nothing to explain. */
+static const char *explain_mode(const struct plan_side *side)
+{
+    if (side->trouble)
+        return side->trouble;
+    return side->mode || side->mode_source != PLAN_DEFAULT
+               ? ""
+               : "auto, in steps of several nodes for which an NCCL profile "
+                 "was requested";
+}
+
+const struct launch_side clock_side = {
+    .runs = runs,
+    .idle = note_idle,
+    .fill = fill,
+    .write = write_xla,
+    .describe = describe,
+    .block = make_block,
+    .shows_block = is_asked,
+    .announce = announce,
+    .block_of = make_block_of,
+    .reason = explain_mode,
+};
 
 /* --- the agent ------------------------------------------------------------ */
 
@@ -502,7 +616,7 @@ static bool read_key(const char *hex, uint8_t key[CLOCK_KEY_BYTES])
  * job.conf. */
 static uint32_t within(const struct figure *f, uint32_t value)
 {
-    const struct jp_grammar *grammar = grammar_clock();
+    const struct jp_grammar *grammar = grammar_of(OPTION_CLOCK);
     const struct jp_knob *knob =
         &grammar->knobs[grammar_find_knob(grammar, f->knob)];
     uint64_t min = knob->min * f->scale, max = knob->max * f->scale;
@@ -510,23 +624,32 @@ static uint32_t within(const struct figure *f, uint32_t value)
     return (uint32_t) (value < min ? min : value > max ? max : value);
 }
 
-bool clockpart_read(const struct jp_jobconf *conf, struct clock_conf *out)
+bool clock_launch_read(const struct jp_jobconf *conf, struct clock_conf *out)
 {
     /* job.conf may have been changed by the user's tasks. A bad key or list
      * turns the probes off; numbers are moved into range. */
     struct clock_conf clock = {0};
 
-    if (!conf->clock_cadence_us || !read_key(conf->clock_key, clock.key) ||
-        !conf->clock_interfaces || !can_take(conf->clock_interfaces))
+    if (!conf->sides[OPTION_CLOCK].numbers[CLOCK_CADENCE_US] ||
+        !read_key(conf->sides[OPTION_CLOCK].texts[CLOCK_SECRET], clock.key) ||
+        !conf->sides[OPTION_CLOCK].texts[CLOCK_INTERFACES] ||
+        !is_passable(conf->sides[OPTION_CLOCK].texts[CLOCK_INTERFACES]))
         return false;
-    clock.cadence_us = within(&figures[0], conf->clock_cadence_us);
-    clock.window_ms = within(&figures[1], conf->clock_window_ms);
-    clock.spacing_us = within(&figures[2], conf->clock_spacing_us);
-    clock.snapshot_ms = within(&figures[3], conf->clock_snapshot_ms);
-    if (conf->clock_cpu_permille) /* a job.conf of an older release has none */
-        clock.cpu_permille = within(&figures[4], conf->clock_cpu_permille);
+    clock.cadence_us = within(
+        &figures[0], conf->sides[OPTION_CLOCK].numbers[CLOCK_CADENCE_US]);
+    clock.window_ms =
+        within(&figures[1], conf->sides[OPTION_CLOCK].numbers[CLOCK_WINDOW_MS]);
+    clock.spacing_us = within(
+        &figures[2], conf->sides[OPTION_CLOCK].numbers[CLOCK_SPACING_US]);
+    clock.snapshot_ms = within(
+        &figures[3], conf->sides[OPTION_CLOCK].numbers[CLOCK_SNAPSHOT_MS]);
+    if (conf->sides[OPTION_CLOCK]
+            .numbers[CLOCK_CPU_PERMILLE]) /* a job.conf of an older release has
+                                             none */
+        clock.cpu_permille = within(
+            &figures[4], conf->sides[OPTION_CLOCK].numbers[CLOCK_CPU_PERMILLE]);
     snprintf(clock.interfaces, sizeof(clock.interfaces), "%s",
-             conf->clock_interfaces);
+             conf->sides[OPTION_CLOCK].texts[CLOCK_INTERFACES]);
     *out = clock;
     return true;
 }

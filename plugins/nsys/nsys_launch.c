@@ -1,5 +1,6 @@
-/* nsyspart.c - which ranks of a step run under nsys, and with which flags. */
-#include "orchestrator/agent/launch.h"
+/* nsys_launch.c - what --nsys-profile adds to a step: which ranks run under
+ * nsys, and with which flags. */
+#include "plugins/nsys/nsys_launch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 
 #include "common/defaults.h"
 #include "common/fileio.h"
-#include "orchestrator/agent/settings.h"
+#include "common/settings.h"
 #include "plugins/nsys/nsys_env.h"
 
 /* Flags of every rank. They turn off sampling, which needs privileges. nsys
@@ -35,16 +36,18 @@ static int refuse(struct jp_error *err)
                      line);
 }
 
-int nsyspart_check(const char *text, struct jp_error *err)
+static int check(const char *text, struct jp_error *err)
 {
     return NSYS_CAN_WRAP || !strcmp(text, "off") ? 0 : refuse(err);
 }
 
-int nsyspart_note(const struct jp_plan *plan, char **note, struct jp_error *err)
+/* Appends the reason why nsys does not run, if it was requested. */
+static int note_old_slurm(const struct jp_plan *plan, char **note,
+                          struct jp_error *err)
 {
     struct jp_error why = {""};
 
-    if (NSYS_CAN_WRAP || !plan_is_traced(plan))
+    if (NSYS_CAN_WRAP || !plan_side_is_asked(&plan->sides[OPTION_NSYS]))
         return 0;
     refuse(&why);
     return lines_add(note, err, "nsys: %s", why.text);
@@ -52,24 +55,12 @@ int nsyspart_note(const struct jp_plan *plan, char **note, struct jp_error *err)
 
 /* --- settings ------------------------------------------------------------- */
 
-/* Appends one setting (copied) to job.conf's nsys.settings. */
-static int add(struct jp_jobconf *conf, const char *key, const char *value,
-               const struct plan_value *from, const char *reason,
-               struct jp_error *err)
-{
-    const struct jp_setting one = {(char *) key, (char *) value,
-                                   (char *) plan_source_words[from->source],
-                                   from->where, (char *) reason};
-
-    return settings_add(&conf->nsys_settings, &conf->n_nsys_settings, &one,
-                        err);
-}
-
 /* The value of ranks=, and the reason of its default: all ranks of a small
  * step, otherwise the first rank of each node. Every traced rank writes a file
  * that is exported and read by the report. */
-static const char *which(const struct plan_side *side,
-                         const struct jp_jobconf *conf, const char **reason)
+static const char *choose_ranks(const struct plan_side *side,
+                                const struct jp_jobconf *conf,
+                                const char **reason)
 {
     const char *ranks = plan_get(side, "ranks");
     bool few = conf->ntasks && conf->ntasks <= JP_NSYS_ALL_MAX;
@@ -86,21 +77,18 @@ static const char *which(const struct plan_side *side,
 static int add_settings(const struct plan_side *side, struct jp_jobconf *conf,
                         struct jp_error *err)
 {
-    const struct jp_setting mode = {
-        (char *) "mode", (char *) side->grammar->modes[1].name,
-        (char *) plan_source_words[side->mode_source], side->mode_where,
-        (char *) ""};
+    struct jobconf_side *to = &conf->sides[OPTION_NSYS];
 
-    if (settings_add(&conf->nsys_settings, &conf->n_nsys_settings, &mode, err) <
-        0)
+    if (settings_add_mode(to, side, side->grammar->modes[1].name, "", err) < 0)
         return -1;
     for (size_t i = 0; i < side->grammar->n_knobs; i++) {
         const char *name = side->grammar->knobs[i].name, *reason = "";
         const struct plan_value *from = &side->values[i];
-        const char *value = strcmp(name, "ranks") ? from->value
-                                                  : which(side, conf, &reason);
+        const char *value = strcmp(name, "ranks")
+                                ? from->value
+                                : choose_ranks(side, conf, &reason);
 
-        if (value && add(conf, name, value, from, reason, err) < 0)
+        if (value && settings_add_value(to, name, value, from, reason, err) < 0)
             return -1;
     }
     return 0;
@@ -158,10 +146,10 @@ static char *make_flags(const struct plan_side *side)
 }
 
 /* Adds the variables that the SPANK module and jobprof-wrap read. */
-static int tell_tasks(const struct plan_side *side, const char *step_dir,
-                      struct jp_jobconf *conf, struct jp_error *err)
+static int set_variables(const struct plan_side *side, const char *step_dir,
+                         struct jp_jobconf *conf, struct jp_error *err)
 {
-    const char *ranks = jobconf_nsys(conf, "ranks");
+    const char *ranks = jobconf_side_find(conf, OPTION_NSYS, "ranks");
     bool required = plan_number(side, "required") != 0;
 
     if (jobconf_add_env(conf, NSYS_ENV_WRAP, find_wrap(),
@@ -210,25 +198,63 @@ static int note_doubts(const struct launch_facts *facts,
  * steps for which the user has requested a profile. */
 static bool wants_nsys(const struct jp_plan *plan)
 {
-    return plan->nsys.mode && plan_is_explicit(plan);
+    return plan->sides[OPTION_NSYS].mode && plan_is_explicit(plan);
 }
 
 /* The request is stored even if nsys cannot run, for the report. */
-int nsyspart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
-                  const char *step_dir, struct jp_jobconf *conf, char **note,
-                  struct jp_error *err)
+static int fill(const struct side_step *step, struct jp_jobconf *conf,
+                char **note, struct jp_error *err)
 {
-    const struct plan_side *side = &plan->nsys;
+    const struct plan_side *side = &step->plan->sides[OPTION_NSYS];
 
-    conf->nsys_request = strdup(side->grammar->modes[side->mode].name);
-    if (!conf->nsys_request)
-        return error_set(err, "out of memory");
-    if (!wants_nsys(plan))
+    if (settings_request(conf, side, err) < 0)
+        return -1;
+    if (!wants_nsys(step->plan))
         return 0;
     if (!NSYS_CAN_WRAP)
-        return nsyspart_note(plan, note, err);
+        return note_old_slurm(step->plan, note, err);
     if (add_settings(side, conf, err) < 0 ||
-        tell_tasks(side, step_dir, conf, err) < 0)
+        set_variables(side, step->step_dir, conf, err) < 0)
         return -1;
-    return note_doubts(facts, side, note, err);
+    return note_doubts(step->facts, side, note, err);
 }
+
+static bool runs(const struct launch_facts *facts, const struct jp_plan *plan)
+{
+    (void) facts;
+    return NSYS_CAN_WRAP && plan_side_is_asked(&plan->sides[OPTION_NSYS]);
+}
+
+static int note_idle(const struct launch_facts *facts,
+                     const struct jp_plan *plan, char **note,
+                     struct jp_error *err)
+{
+    (void) facts;
+    return note_old_slurm(plan, note, err);
+}
+
+static bool takes_cupti(const struct jp_jobconf *conf)
+{
+    return jobconf_side_find(conf, OPTION_NSYS, "ranks") != NULL;
+}
+
+/* "nsys: ranks first-per-node run under it (cuda,nvtx)" */
+static void describe(const struct jp_jobconf *conf, char *buf, size_t len)
+{
+    const char *ranks = jobconf_side_find(conf, OPTION_NSYS, "ranks");
+    const char *trace = jobconf_side_find(conf, OPTION_NSYS, "trace");
+
+    if (!ranks || !trace)
+        snprintf(buf, len, "nsys: no rank runs under it");
+    else
+        snprintf(buf, len, "nsys: ranks %s run under it (%s)", ranks, trace);
+}
+
+const struct launch_side nsys_side = {
+    .check = check,
+    .runs = runs,
+    .idle = note_idle,
+    .fill = fill,
+    .takes_cupti = takes_cupti,
+    .describe = describe,
+};
