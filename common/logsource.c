@@ -33,6 +33,7 @@ struct jp_logsource {
     const struct inflate_engine *engine; /* of a compressed file */
     struct inflate *z;
     bool gzip, stream, ended, member_ended;
+    bool begun; /* a mark of byte order is looked for no more */
     size_t in_start, in_end;
     unsigned char in[]; /* IN_BYTES; also the first bytes of a plain file */
 };
@@ -223,6 +224,7 @@ struct jp_logsource *logsource_open_at(const char *path, uint64_t offset,
     if (offset > s->size)
         offset = s->size; /* cut meanwhile: nothing to read */
     s->from = s->taken = offset;
+    s->begun = true;
     if (lseek(s->fd, (off_t) offset, SEEK_SET) >= 0)
         return s;
     error_set(err, "%s: %s", path, strerror(errno));
@@ -355,6 +357,27 @@ static ssize_t read_gzip(struct jp_logsource *s, char *buf, size_t cap)
     return n;
 }
 
+static ssize_t read_some(struct jp_logsource *s, char *buf, size_t cap)
+{
+    return s->gzip ? read_gzip(s, buf, cap) : read_plain(s, buf, cap);
+}
+
+/* Reads the first bytes, without the mark of byte order of UTF-8 that editors
+ * put before a text. */
+static ssize_t read_first(struct jp_logsource *s, char *buf, size_t cap)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    ssize_t n = read_some(s, buf, cap);
+
+    s->begun = true;
+    if (n < 3 || memcmp(buf, mark, 3) != 0)
+        return n;
+    if (n == 3)
+        return read_some(s, buf, cap);
+    memmove(buf, buf + 3, (size_t) n - 3);
+    return n - 3;
+}
+
 ssize_t logsource_read(struct jp_logsource *source, char *buf, size_t cap,
                        struct jp_error *err)
 {
@@ -362,8 +385,8 @@ ssize_t logsource_read(struct jp_logsource *source, char *buf, size_t cap,
 
     if (source->ended || !cap)
         return 0;
-    n = source->gzip ? read_gzip(source, buf, cap)
-                     : read_plain(source, buf, cap);
+    n = source->begun ? read_some(source, buf, cap)
+                      : read_first(source, buf, cap);
     if (n < 0) {
         error_set(err, "%s", strerror(errno));
         source->ended = true;

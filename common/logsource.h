@@ -4,7 +4,8 @@
  * open counts, and nothing is mapped. gzip is recognised by the first two
  * bytes, not by the name. Several members may follow one another. Decompression
  * stops at LOGSOURCE_MAX_RATIO times the compressed bytes (+ 16 MiB), so that a
- * small file cannot keep a report busy forever. common/lines.h reads lines.
+ * small file cannot keep a report busy forever. A mark of byte order (UTF-8) at
+ * the beginning of a file is left out. common/lines.h reads lines.
  */
 #ifndef JP_COMMON_LOGSOURCE_H
 #define JP_COMMON_LOGSOURCE_H

@@ -13,6 +13,7 @@
 struct seen {
     int64_t start_ns, end_ns;
     uint32_t name; /* index into names.at; COMM: communication */
+    uint32_t mark; /* as in struct tracing_kernel */
 };
 #define COMM UINT32_MAX
 
@@ -178,7 +179,8 @@ int tracing_kernel(struct tracing *t, const struct tracing_kernel *kernel)
     if (!kernel->is_comm &&
         (name = find_name(&t->names, kernel->name, kernel->len)) == COMM)
         return -1;
-    t->seen[t->n++] = (struct seen){kernel->start_ns, kernel->end_ns, name};
+    t->seen[t->n++] =
+        (struct seen){kernel->start_ns, kernel->end_ns, name, kernel->mark};
     return 0;
 }
 
@@ -214,7 +216,9 @@ static int by_step(const void *a, const void *b)
 {
     const struct step *x = a, *y = b;
 
-    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
 }
 
 bool tracing_first_step(const struct tracing *t, int64_t *number,
@@ -236,7 +240,33 @@ static int by_start(const void *a, const void *b)
 
     if (x->start_ns != y->start_ns)
         return x->start_ns < y->start_ns ? -1 : 1;
-    return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+    if (x->end_ns != y->end_ns)
+        return x->end_ns < y->end_ns ? -1 : 1;
+    if (x->name != y->name)
+        return x->name < y->name ? -1 : 1;
+    return (x->mark > y->mark) - (x->mark < y->mark);
+}
+
+/* Sorts the kernels by their start, and keeps one of each: tools that merge
+ * traces write events twice. Returns how many copies there were. */
+static uint64_t sort_once(struct tracing *t)
+{
+    size_t kept = 0;
+    uint64_t copies;
+
+    qsort(t->seen, t->n, sizeof(*t->seen), by_start);
+    for (size_t i = 0; i < t->n; i++) {
+        if (kept && t->seen[i].mark &&
+            !by_start(&t->seen[kept - 1], &t->seen[i])) {
+            t->comm_kernels -= t->seen[i].name == COMM;
+            continue;
+        }
+        t->seen[kept++] = t->seen[i];
+    }
+    copies = t->n - kept;
+    t->kernels -= copies;
+    t->n = kept;
+    return copies;
 }
 
 /* Adds the stretch from `from` to `to` to the time that it belongs to. */
@@ -344,10 +374,16 @@ static int make_lists(struct tracing *t, int64_t base_ns, struct traced *out)
     out->calls = make_names(&t->calls, &out->n_calls, NULL);
     if (!out->steps || !out->names || !out->calls)
         return -1;
+    /* how often the calls were written is not known */
+    if (out->doubled)
+        out->n_calls = 0;
     if (t->n_steps)
         qsort(t->steps, t->n_steps, sizeof(*t->steps), by_step);
     for (size_t i = 0; i < t->n_steps; i++) {
         const struct step *step = &t->steps[i];
+
+        if (i && step->number == step[-1].number && !by_step(step - 1, step))
+            continue;
 
         out->steps[out->n_steps++] =
             (struct traced_step){step->number, real_ns(base_ns, step->start_ns),
@@ -358,10 +394,12 @@ static int make_lists(struct tracing *t, int64_t base_ns, struct traced *out)
 
 int tracing_end(struct tracing *t, int64_t base_ns, struct traced *out)
 {
+    uint64_t copies = t->n ? sort_once(t) : 0;
     struct traced made = {.pid = -1,
                           .rank = -1,
                           .kernels = t->kernels,
                           .comm_kernels = t->comm_kernels,
+                          .doubled = copies,
                           .left = t->left,
                           .several = t->several,
                           .left_steps = t->left_steps};
@@ -372,7 +410,6 @@ int tracing_end(struct tracing *t, int64_t base_ns, struct traced *out)
         *out = made;
         return 0;
     }
-    qsort(t->seen, t->n, sizeof(*t->seen), by_start);
     made.first_ns = real_ns(base_ns, t->seen[0].start_ns);
     if (!tracing_first_step(t, &number, &from, &to)) {
         from = t->seen[0].start_ns;

@@ -53,9 +53,11 @@ struct traced {
     int64_t rank;                   /* in the job; -1: unknown */
     uint32_t world;                 /* the job's ranks; 0: unknown */
     const char *source;             /* constant: "Kineto", "nsys" */
-    uint64_t kernels, comm_kernels;
-    uint64_t left; /* kernels beyond the limit; then all times are unknown */
-    bool several;  /* on several GPUs: all times are unknown */
+    uint64_t kernels, comm_kernels; /* each once, see doubled */
+    uint64_t doubled; /* further copies of the same kernels in the file; then
+                         calls is empty */
+    uint64_t left;    /* kernels beyond the limit; then all times are unknown */
+    bool several;     /* on several GPUs: all times are unknown */
     bool has_times;
     uint64_t first_ns; /* start of the first kernel; since 1970 if the file says
                           so */
@@ -102,6 +104,9 @@ struct tracing_kernel {
     const char *name; /* len bytes */
     size_t len;
     bool is_comm;
+    /* Of its stream and launch: a kernel of the same name, times and mark is
+     * the same one. 0: unknown, so that it counts as another one. */
+    uint32_t mark;
 };
 
 /* 0, or -1: no memory. */

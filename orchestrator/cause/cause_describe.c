@@ -401,7 +401,7 @@ void cause_describe_advice(const struct cause_subject *subject,
                      look->n_list
                          ? "no sampled metric differs from the peers or from "
                            "earlier samples: examined %s"
-                         : "why was not examined: nothing of it was sampled%s",
+                         : "no sample says why: nothing of it was sampled%s",
                      list);
     }
     /* Totals of a shared node may be due to other jobs, so they were not

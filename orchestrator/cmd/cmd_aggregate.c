@@ -629,8 +629,10 @@ static int deliver(struct arguments *a, const struct step *step,
                                .threads = a->options.threads};
     struct jp_error err;
 
-    if (filekinds_none(&a->found))
+    if (filekinds_none(&a->found)) {
         in.found = filekinds_text(&a->found, found);
+        in.advice = filekinds_advice(&a->found);
+    }
     verdict_make(&in, &verdict);
     /* the report comes first: an error of an extra format must not prevent it
      */

@@ -123,13 +123,13 @@ static void choose_incident(struct jp_flight *flight)
         struct flight_dump *d = &flight->dumps[i];
 
         if (!d->bad && !is_same_folder(d, youngest)) {
-            d->bad = true;
+            d->bad = d->other = true;
             snprintf(d->why, sizeof(d->why),
                      "of another incident: the dumps of another folder are "
                      "younger");
             flight->of_others++;
         } else if (!d->bad && kept && flight->dumps[kept - 1].rank == d->rank) {
-            d->bad = true;
+            d->bad = d->other = true;
             snprintf(d->why, sizeof(d->why),
                      "another dump of rank %" PRId64 " is younger", d->rank);
             flight->of_others++;
@@ -138,6 +138,160 @@ static void choose_incident(struct jp_flight *flight)
         }
     }
     qsort(flight->dumps, flight->n_dumps, sizeof(*flight->dumps), by_rank);
+}
+
+/* --- dumps of another time ------------------------------------------------ */
+
+/* No rank waits for another for longer than a collective's timeout, which is
+ * 10 min by default; then PyTorch ends the job. */
+#define TIMEOUT_US (INT64_C(600) * 1000000)
+#define SLACK_US (INT64_C(60) * 1000000)
+/* So many collectives may have ended on one rank that another has not called:
+ * the root of a broadcast does not wait. */
+#define APART_CALLS 4096
+
+/* The collectives of a group in a dump. */
+struct span {
+    size_t dump;
+    const struct flight_place *place;
+};
+
+static int by_group(const void *a, const void *b)
+{
+    const struct flight_place *x = ((const struct span *) a)->place,
+                              *y = ((const struct span *) b)->place;
+
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    return (x->high_us > y->high_us) - (x->high_us < y->high_us);
+}
+
+/* All spans of two collectives or more whose times are known, by group, then by
+ * time; the caller frees them. NULL: no memory. */
+static struct span *list_spans(const struct jp_flight *flight, size_t *n)
+{
+    struct span *spans;
+    size_t room = 1;
+
+    for (size_t i = 0; i < flight->n_dumps; i++)
+        room += flight->dumps[i].n_places;
+    spans = calloc(room, sizeof(*spans));
+    *n = 0;
+    for (size_t i = 0; spans && i < flight->n_dumps; i++)
+        for (size_t k = 0; k < flight->dumps[i].n_places; k++) {
+            const struct flight_place *p = &flight->dumps[i].places[k];
+
+            if (!flight->dumps[i].bad && p->low >= 0 && p->low < p->high &&
+                p->low_us > 0 && p->high_us > 0)
+                spans[(*n)++] = (struct span){i, p};
+        }
+    if (spans)
+        qsort(spans, *n, sizeof(*spans), by_group);
+    return spans;
+}
+
+/* How far apart ranks of one incident may call a collective. */
+static int64_t longest_wait_us(const struct jp_flight *flight)
+{
+    int64_t longest = TIMEOUT_US;
+
+    for (size_t i = 0; i < flight->n_dumps; i++)
+        for (size_t k = 0; k < flight->dumps[i].n_ops; k++) {
+            int64_t ms = flight->dumps[i].ops[k].timeout_ms;
+
+            if (ms < INT64_MAX / 2000 && ms * 1000 > longest)
+                longest = ms * 1000;
+        }
+    return longest + SLACK_US;
+}
+
+/* Whether a time is between those of a span, or apart_us beside them. */
+static bool is_within(int64_t us, const struct flight_place *p,
+                      int64_t apart_us)
+{
+    return us >= p->low_us - apart_us && us <= p->high_us + apart_us;
+}
+
+/* Whether the collectives of two spans were called in one incident: those that
+ * both have at about the same times, at one end at least, earlier ones before,
+ * and none has ended that the other has yet to call. */
+static bool is_together(const struct flight_place *p,
+                        const struct flight_place *other, int64_t apart_us)
+{
+    int64_t called = p->called > p->high ? p->called : p->high;
+
+    if (other->ended > APART_CALLS && called < other->ended - APART_CALLS)
+        return false;
+    if (p->low > other->high)
+        return p->low_us >= other->high_us - apart_us;
+    if (p->high < other->low)
+        return p->high_us <= other->low_us + apart_us;
+    return (p->high <= other->high ? is_within(p->high_us, other, apart_us)
+                                   : is_within(other->high_us, p, apart_us)) ||
+           (p->low >= other->low ? is_within(p->low_us, other, apart_us)
+                                 : is_within(other->low_us, p, apart_us));
+}
+
+/* In how many groups a dump's calls fit those of others, in how many they do
+ * not, and how much later they are. */
+struct fit {
+    size_t near, apart;
+    int64_t by_us;
+};
+
+/* Compares the spans of a group with the middle one; of two, with the younger
+ * one. */
+static void fit_group(const struct span *spans, size_t n, int64_t apart_us,
+                      struct fit *fits)
+{
+    const struct flight_place *middle = spans[n / 2].place;
+
+    for (size_t i = 0; i < n && n > 1; i++) {
+        struct fit *fit = &fits[spans[i].dump];
+
+        if (is_together(spans[i].place, middle, apart_us)) {
+            fit->near++;
+        } else {
+            fit->apart++;
+            fit->by_us = spans[i].place->high_us - middle->high_us;
+        }
+    }
+}
+
+/* Leaves out dumps that show collectives of another time, such as one that an
+ * earlier attempt of the job has left. Returns -1 without memory. */
+static int drop_apart(struct jp_flight *flight)
+{
+    size_t n = 0;
+    struct span *spans = list_spans(flight, &n);
+    struct fit *fits = calloc(flight->n_dumps + 1, sizeof(*fits));
+    int64_t apart_us = longest_wait_us(flight);
+    int rc = spans && fits ? 0 : -1;
+
+    for (size_t i = 0, k; rc == 0 && i < n; i = k) {
+        for (k = i + 1; k < n && spans[k].place->group == spans[i].place->group;
+             k++)
+            ;
+        fit_group(spans + i, k - i, apart_us, fits);
+    }
+    for (size_t i = 0; rc == 0 && i < flight->n_dumps; i++) {
+        struct flight_dump *d = &flight->dumps[i];
+        int64_t by_us = fits[i].by_us;
+
+        if (fits[i].apart <= fits[i].near)
+            continue;
+        d->bad = true;
+        snprintf(d->why, sizeof(d->why),
+                 "its last calls are %s %s than those of others: it is of "
+                 "another attempt, or its clock is wrong",
+                 FIG_US((double) (by_us < 0 ? -by_us : by_us)),
+                 by_us < 0 ? "older" : "younger");
+    }
+    free(fits);
+    free(spans);
+    if (rc == 0)
+        qsort(flight->dumps, flight->n_dumps, sizeof(*flight->dumps), by_rank);
+    return rc;
 }
 
 int flight_load(const struct flight_file *files, size_t n, int64_t hang_us,
@@ -164,6 +318,10 @@ int flight_load(const struct flight_file *files, size_t n, int64_t hang_us,
     }
     if (rc == 0) {
         choose_incident(flight);
+        if (drop_apart(flight) < 0)
+            rc = error_set(err, "out of memory");
+    }
+    if (rc == 0) {
         for (size_t i = 0; i < flight->n_dumps; i++)
             flight->n_bad += flight->dumps[i].bad;
         if (flight_judge(flight, hang_us) < 0)
@@ -402,7 +560,11 @@ char *flight_text(const struct jp_flight *flight, char buf[FLIGHT_TEXT])
         flight_name(flight, op, name);
     switch (flight->cause) {
     case FLIGHT_NOTHING:
-        add(&w, "no dump has an operation in flight");
+        if (good)
+            add(&w, "no dump has an operation in flight");
+        else
+            add(&w, "none of %zu dump%s can be used", flight->n_dumps,
+                plural(flight->n_dumps));
         break;
     case FLIGHT_RUNNING:
         add(&w, "operations are in flight, but had just begun when the dumps "
@@ -605,14 +767,15 @@ char *flight_gaps(const struct jp_flight *flight, char buf[FLIGHT_TEXT])
     if (n) {
         add(&w, "rank%s ", plural(n));
         add_ranges(&w, lost, n, 12);
-        add(&w, " left no dump, so %s may be anywhere", n == 1 ? "it" : "they");
+        add(&w, " left no dump%s, so %s may be anywhere",
+            bad ? " that can be used" : "", n == 1 ? "it" : "they");
     }
     free(lost);
     if (bad)
         add(&w, "%s%zu dump%s cannot be used", *buf ? "; " : "", bad,
             plural(bad));
     for (size_t i = 0; bad && i < flight->n_dumps; i++)
-        if (flight->dumps[i].bad) {
+        if (flight->dumps[i].bad && !flight->dumps[i].other) {
             const char *path = flight->dumps[i].path;
 
             add(&w, " (%s%.60s: %.120s)", bad > 1 ? "first: " : "",

@@ -75,9 +75,10 @@ struct flight_op {
  * unknown. */
 struct flight_place {
     size_t group;
-    int64_t pg_id;         /* the process's own number of it; -1: unknown */
-    int64_t low, high;     /* the first and last that the dump has */
-    int64_t called, ended; /* last called and completed, by pg_status */
+    int64_t pg_id;           /* the process's own number of it; -1: unknown */
+    int64_t low, high;       /* the first and last that the dump has */
+    int64_t low_us, high_us; /* when they were called; 0: unknown */
+    int64_t called, ended;   /* last called and completed, by pg_status */
     bool messages;
     bool ordered; /* pg_id is known by the order of creation only */
 };
@@ -86,6 +87,7 @@ struct flight_dump {
     char *path;
     int64_t rank; /* in the job; -1: unknown */
     bool bad;     /* it could not be read, or its rank is unknown or taken */
+    bool other;   /* bad, since it is of another incident */
     char why[200];
     char version[16];
     char nccl[24];

@@ -443,6 +443,19 @@ static struct flight_op *add_op(struct reading *r)
     return op;
 }
 
+/* Takes a collective into the range of those that the dump has. */
+static void widen(struct flight_place *place, const struct flight_op *op)
+{
+    if (place->low < 0 || op->seq < place->low) {
+        place->low = op->seq;
+        place->low_us = op->created_us;
+    }
+    if (op->seq > place->high) {
+        place->high = op->seq;
+        place->high_us = op->created_us;
+    }
+}
+
 /* Marks the entries of the coalesced call that this entry ends, or removes them
  * if it has completed. Only this entry has a state: the state of its parts
  * never changes. */
@@ -502,11 +515,9 @@ static void read_entry(struct reading *r, const struct flight_value *value)
     /* The process's own number of the group leads to pg_status. */
     place->pg_id = number_of(member(&e, "pg_id"), -1);
     place->messages |= op.message;
-    if (!op.message && op.seq >= 0) {
-        place->low = place->low < 0 || op.seq < place->low ? op.seq
-                                                           : place->low;
-        place->high = op.seq > place->high ? op.seq : place->high;
-    }
+    op.created_us = time_us(member(&e, "time_created_ns"));
+    if (!op.message && op.seq >= 0)
+        widen(place, &op);
     if (!strcmp(func, "coalesced"))
         end_coalesced(d, &op);
     if (op.state == FLIGHT_COMPLETED) {
@@ -526,7 +537,6 @@ static void read_entry(struct reading *r, const struct flight_value *value)
     op.dtype = first_dtype(
         r, (const struct flight_value *const[]){member(&e, "input_dtypes"),
                                                 member(&e, "output_dtypes")});
-    op.created_us = time_us(member(&e, "time_created_ns"));
     op.started_us = time_us(member(&e, "time_discovered_started_ns"));
     op.timeout_ms = number_of(member(&e, "timeout_ms"), 0);
     if (op.message)

@@ -130,16 +130,20 @@ static void say_culprit(const struct jp_flight *flight,
     flight_ranks(op, c->cause == FLIGHT_BY_STUCK ? FLIGHT_DONE : FLIGHT_INSIDE,
                  ranks, sizeof(ranks));
     if (c->cause == FLIGHT_BY_STUCK)
-        sentence_add(text, "rank %lld is stuck inside %s, which %s left",
-                     (long long) c->rank, name, ranks);
+        sentence_add(text,
+                     "rank %lld is stuck inside %s, which rank%s %s ha%s left",
+                     (long long) c->rank, name, plural(op->count[FLIGHT_DONE]),
+                     ranks, op->count[FLIGHT_DONE] == 1 ? "s" : "ve");
     else if (c->cause == FLIGHT_BY_MISMATCH)
         sentence_add(text, "rank %lld called something else as %s: %s",
                      (long long) c->rank, name, op->differs);
     else
-        sentence_add(
-            text, "rank %lld %s %s; %s wait in it", (long long) c->rank,
-            c->cause == FLIGHT_BY_ABSENCE ? "never entered" : "is not in", name,
-            ranks);
+        sentence_add(text, "rank %lld %s %s; rank%s %s wait%s in it",
+                     (long long) c->rank,
+                     c->cause == FLIGHT_BY_ABSENCE ? "never entered"
+                                                   : "is not in",
+                     name, plural(op->count[FLIGHT_INSIDE]), ranks,
+                     op->count[FLIGHT_INSIDE] == 1 ? "s" : "");
 }
 
 /* Adds a finding for each culprit, or one without a rank. 0 or -1. */

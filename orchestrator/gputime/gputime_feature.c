@@ -389,8 +389,27 @@ static bool has_only_traces(const struct verdict_input *in)
            r->quality.files == r->quality.kernel_traces;
 }
 
+enum { REASON_EMPTY, N_REASONS };
+static const struct jp_reason_row reasons[N_REASONS + 1] = {
+    [REASON_EMPTY] =
+        {JP_REASON_OF("no_events", NODATA),
+         .situation = "traces of PyTorch's profiler have no event of a program",
+         .checks = {"Did the profiler reach an active step? Its schedule first "
+                    "waits and warms up, and prof.step() counts."},
+         .command = {"jobprof aggregate --help", false, false}},
+};
+
+/* Whether no trace has a kernel, or an event of a process. */
+static bool has_no_events(const struct traced_list *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->at[i].kernels || list->at[i].pid >= 0)
+            return false;
+    return true;
+}
+
 /* Replaces a verdict about missing records: the traces have kernels of NCCL,
- * but do not say which belong together. */
+ * but do not say which belong together, or they have none. */
 static void judge(const void *data, const struct verdict_input *in, bool alone,
                   struct jp_verdict *verdict)
 {
@@ -402,6 +421,13 @@ static void judge(const void *data, const struct verdict_input *in, bool alone,
     (void) alone;
     if (!has_only_traces(in) || verdict->word != JP_VERDICT_NODATA)
         return;
+    if (has_no_events(&in->result->traced)) {
+        sentence_init(&s, verdict->text, sizeof(verdict->text));
+        sentence_add(&s, "the trace%s no event of a program",
+                     in->result->traced.n == 1 ? " has" : "s have");
+        verdict_set_reason(verdict, &reasons[REASON_EMPTY]);
+        return;
+    }
     for (size_t i = 0; i < in->result->traced.n; i++)
         kernels += in->result->traced.at[i].comm_kernels;
     sentence_init(&s, verdict->text, sizeof(verdict->text));
@@ -423,6 +449,7 @@ const struct feature feature_gputime = {
     .role = FEATURE_FIGURES,
     .present = is_present,
     .judge = judge,
+    .reasons = reasons,
     .tables = gpu_tables,
     .json = put_json,
     .lines = put_lines,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -102,6 +103,56 @@ static bool is_nsys_report(const struct filekind_look *look)
     return ends_in(look->name, endings);
 }
 
+static bool has_magic(const struct filekind_look *look, size_t at,
+                      const char *magic, size_t n)
+{
+    return look->len >= at + n && !memcmp(look->head + at, magic, n);
+}
+
+/* By the first bytes, as its program writes them. A .tar.gz is a tar here. */
+static bool is_archive(const struct filekind_look *look)
+{
+    static const struct {
+        size_t at, n;
+        const char *magic;
+    } rows[] = {
+        {0, 4, "PK\x03\x04"},         /* zip */
+        {257, 5, "ustar"},            /* tar */
+        {0, 4, "\x28\xb5\x2f\xfd"},   /* zstd */
+        {0, 6, "\xfd\x37zXZ\0"},      /* xz */
+        {0, 3, "BZh"},                /* bzip2 */
+        {0, 4, "\x04\x22\x4d\x18"},   /* lz4 */
+        {0, 6, "7z\xbc\xaf\x27\x1c"}, /* 7-Zip */
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (has_magic(look, rows[i].at, rows[i].magic, rows[i].n))
+            return true;
+    return false;
+}
+
+static bool is_utf16(const struct filekind_look *look)
+{
+    return has_magic(look, 0, "\xff\xfe", 2) ||
+           has_magic(look, 0, "\xfe\xff", 2);
+}
+
+static bool is_page(const struct filekind_look *look)
+{
+    static const char *const begins[] = {"<!doctype", "<html", "<?xml", NULL};
+    size_t at;
+
+    if (first_of(look, &at) != '<')
+        return false;
+    for (size_t i = 0; begins[i]; i++) {
+        size_t n = strlen(begins[i]);
+
+        if (look->len - at >= n && !strncasecmp(look->head + at, begins[i], n))
+            return true;
+    }
+    return false;
+}
+
 static bool is_copper(const struct filekind_look *look)
 {
     static const char *const logs[] = {"-output.log", NULL};
@@ -139,6 +190,22 @@ static bool is_flight(const struct filekind_look *look)
     return false;
 }
 
+/* A pickle of a later protocol that ends with its opcode, or that is longer
+ * than what is here. */
+static bool is_pickle(const struct filekind_look *look)
+{
+    return look->len > 3 && look->head[0] == '\x80' && look->head[1] >= 2 &&
+           look->head[1] <= 5 &&
+           (look->len == FILEKIND_HEAD || look->head[look->len - 1] == '.');
+}
+
+static bool is_chrome(const struct filekind_look *look)
+{
+    size_t at;
+
+    return first_of(look, &at) == '{' && holds(look, "\"traceEvents\"");
+}
+
 static bool is_trace(const struct filekind_look *look)
 {
     static const char *const endings[] = {".json", ".json.gz", ".txt", NULL};
@@ -147,8 +214,8 @@ static bool is_trace(const struct filekind_look *look)
            example_reader.probe(look->name, look->head, look->len);
 }
 
-/* A line that begins like a JSON object with a member. The first line of a
- * rotated log may be cut. */
+/* A line that begins like a JSON object with a member, and ends where lines of
+ * logs do. The first line of a rotated log may be cut. */
 static bool has_object_line(const struct filekind_look *look)
 {
     const char *at = look->head, *end = look->head + look->len;
@@ -158,9 +225,10 @@ static bool has_object_line(const struct filekind_look *look)
 
         while (line < end && (*line == ' ' || *line == '\t'))
             line++;
-        if (line < end && *line == '{' && (line + 1 == end || line[1] == '"'))
-            return true;
         at = memchr(at, '\n', (size_t) (end - at));
+        if (line < end && *line == '{' && (line + 1 == end || line[1] == '"') &&
+            (at || look->len < FILEKIND_HEAD || line > look->head))
+            return true;
         at = at ? at + 1 : end;
     }
     return false;
@@ -220,12 +288,36 @@ const struct filekind_row filekinds_rows[FILEKIND_N] = {
                        is_nsys, false},
     [FILEKIND_REPORT] = {"Nsight Systems report without an export",
                          "Nsight Systems reports without an export",
-                         is_nsys_report, false},
+                         is_nsys_report, .stranger = true,
+                         .advice = "Export the reports: nsys export --type "
+                                   "sqlite FILE. The .sqlite is read."},
+    [FILEKIND_ARCHIVE] = {"archive or compressed file",
+                          "archives or compressed files", is_archive,
+                          .stranger = true,
+                          .advice = "Unpack the archives first: of compressed "
+                                    "files, only a .gz of one file is read."},
+    [FILEKIND_UTF16] = {"text in UTF-16", "texts in UTF-16", is_utf16,
+                        .stranger = true,
+                        .advice = "Turn the text into UTF-8: iconv -f UTF-16 "
+                                  "-t UTF-8 FILE."},
+    [FILEKIND_PAGE] = {"page of HTML or XML", "pages of HTML or XML", is_page,
+                       .stranger = true,
+                       .advice = "A page in place of data: did a download "
+                                 "fail? Fetch the files again."},
     [FILEKIND_COPPER] = {"file of a Copper cache", "files of a Copper cache",
                          is_copper, true},
     [FILEKIND_FLIGHT] = {"Flight Recorder dump", "Flight Recorder dumps",
                          is_flight, false},
+    [FILEKIND_PICKLE] = {"pickle of another program",
+                         "pickles of other programs", is_pickle,
+                         .stranger = true,
+                         .advice = "Of pickles, only dumps of PyTorch's Flight "
+                                   "Recorder are read, no memory snapshots."},
     [FILEKIND_KINETO] = {"Kineto trace", "Kineto traces", is_kineto, true},
+    [FILEKIND_CHROME] = {"trace of another program", "traces of other programs",
+                         is_chrome, .stranger = true,
+                         .advice = "Only PyTorch's traces are read; of other "
+                                   "programs, exports of nsys (.sqlite)."},
     [FILEKIND_TRACE] = {"trace of NVIDIA's example plugin",
                         "traces of NVIDIA's example plugin", is_trace, true},
     [FILEKIND_LOG] = {"log of JSON lines (NCCL Inspector)",
@@ -234,12 +326,14 @@ const struct filekind_row filekinds_rows[FILEKIND_N] = {
                         is_other, true},
     [FILEKIND_PRETTY] = {"pretty-printed JSON file that no reader knows",
                          "pretty-printed JSON files that no reader knows",
-                         is_pretty, false},
-    [FILEKIND_EMPTY] = {"empty file", "empty files", NULL, true},
+                         is_pretty, .stranger = true},
+    [FILEKIND_EMPTY] = {"empty file", "empty files", NULL, true,
+                        .stranger = true},
     [FILEKIND_UNREADABLE] = {"file that cannot be read",
-                             "files that cannot be read", NULL, true},
+                             "files that cannot be read", NULL, true,
+                             .stranger = true},
     [FILEKIND_UNKNOWN] = {"file of no known kind", "files of no known kind",
-                          NULL, false},
+                          NULL, false, .stranger = true},
 };
 
 enum filekind filekinds_of(const struct filekind_look *look)
@@ -416,7 +510,7 @@ enum logwalk_use filekinds_use(const void *arg, const char *path)
         at = bsearch(&key, found->files, found->n_files, sizeof(key), by_path);
     if (!at || filekinds_rows[at->kind].joined)
         return LOGWALK_KEEP;
-    return at->kind < FILEKIND_PRETTY ? LOGWALK_DROP : LOGWALK_SKIP;
+    return filekinds_rows[at->kind].stranger ? LOGWALK_SKIP : LOGWALK_DROP;
 }
 
 /* The path of the first file of a kind, without its folder. */
@@ -446,7 +540,7 @@ char *filekinds_text(const struct filekinds *found, char buf[FILEKINDS_TEXT])
         fprintf(out, "%s%s %s", sep, FIG_COUNT(n),
                 n == 1 ? row->one : row->many);
         /* what nothing is done with is named */
-        if (kind >= FILEKIND_PRETTY)
+        if (row->stranger)
             quote_printf(out, " (%s%.60s)", n == 1 ? "" : "first: ",
                          first_name(found, (enum filekind) kind));
         sep = ", ";
@@ -459,8 +553,21 @@ char *filekinds_text(const struct filekinds *found, char buf[FILEKINDS_TEXT])
 
 bool filekinds_none(const struct filekinds *found)
 {
-    for (int kind = FILEKIND_OWN + 1; kind < FILEKIND_PRETTY; kind++)
-        if (found->n[kind])
+    for (int kind = FILEKIND_OWN + 1; kind < FILEKIND_N; kind++)
+        if (found->n[kind] && !filekinds_rows[kind].stranger)
             return false;
     return true;
+}
+
+const char *filekinds_advice(const struct filekinds *found)
+{
+    const char *advice = NULL;
+    size_t most = 0;
+
+    for (int kind = 0; kind < FILEKIND_N; kind++)
+        if (filekinds_rows[kind].advice && found->n[kind] > most) {
+            most = found->n[kind];
+            advice = filekinds_rows[kind].advice;
+        }
+    return advice;
 }

@@ -24,9 +24,14 @@ enum filekind {
     FILEKIND_RECORDING, /* .jpr of jobprof's recorder */
     FILEKIND_NSYS,      /* an export of Nsight Systems */
     FILEKIND_REPORT,    /* a report of Nsight Systems without an export */
+    FILEKIND_ARCHIVE,   /* packed in another way than .gz, or several files */
+    FILEKIND_UTF16,     /* text in UTF-16 */
+    FILEKIND_PAGE,      /* HTML or XML: an error message of a server */
     FILEKIND_COPPER,    /* of the Copper cache */
     FILEKIND_FLIGHT,    /* a dump of PyTorch's Flight Recorder */
+    FILEKIND_PICKLE,    /* of another program, such as a memory snapshot */
     FILEKIND_KINETO,    /* a trace of PyTorch's profiler */
+    FILEKIND_CHROME,    /* a trace of another program in the same format */
     FILEKIND_TRACE,     /* of NVIDIA's example plugin */
     FILEKIND_LOG,       /* of NCCL Inspector: a JSON object a line */
     FILEKIND_OTHER,     /* of another profiler that has a reader in plugins/ */
@@ -55,6 +60,9 @@ struct filekind_row {
     bool (*probe)(const struct filekind_look *look); /* NULL: by the walk */
     bool joined; /* aggregate_run may read it; otherwise another reader does, or
                     none */
+    bool stranger; /* no reader takes it */
+    /* what to do with a stranger, a sentence; NULL: nothing is known */
+    const char *advice;
 };
 extern const struct filekind_row filekinds_rows[FILEKIND_N];
 
@@ -90,5 +98,8 @@ char *filekinds_text(const struct filekinds *found, char buf[FILEKINDS_TEXT]);
 
 /* Whether nothing but files that no reader takes were found. */
 bool filekinds_none(const struct filekinds *found);
+/* What to do with the kind of strangers of which there are most; NULL: nothing
+ * is known. */
+const char *filekinds_advice(const struct filekinds *found);
 
 #endif

@@ -255,7 +255,7 @@ int logwalk_filter(struct jp_logwalk *walk,
             continue;
         }
         if (what == LOGWALK_SKIP && !ends_as(log->path, text, 1) &&
-            add_skip(walk, log->path, "of no known kind") < 0)
+            add_skip(walk, log->path, "of no kind that is read") < 0)
             rc = -1;
         walk->bytes -= log->size;
         free(log->path);

@@ -1143,6 +1143,19 @@ static bool has_missing_ranks(const struct jp_evidence *e)
                expected_ranks(e->conf, e->nodes, e->result);
 }
 
+/* The same where traces of kernels are all that there is. */
+static bool has_missing_traces(const struct jp_evidence *e)
+{
+    const struct jp_quality *q = &e->result->quality;
+
+    return has_missing_ranks(e) && q->files && q->files == q->kernel_traces;
+}
+
+static bool has_missing_records(const struct jp_evidence *e)
+{
+    return has_missing_ranks(e) && !has_missing_traces(e);
+}
+
 static bool has_damaged(const struct jp_evidence *e)
 {
     return e->result->quality.damaged_blocks > 0;
@@ -1204,7 +1217,8 @@ void gaps_reasons(const struct jp_evidence *e, bool uneven,
         {has_tail, JP_REASON_TAIL},
         {has_missing_nodes, JP_REASON_NODES},
         {has_own_folder, JP_REASON_FOLDER},
-        {has_missing_ranks, JP_REASON_RANKS},
+        {has_missing_traces, JP_REASON_RANKS_TRACED},
+        {has_missing_records, JP_REASON_RANKS},
         {has_damaged, JP_REASON_DAMAGED},
         {has_bad_lines, JP_REASON_BAD_LINES},
         {has_left_out, JP_REASON_MEMORY},

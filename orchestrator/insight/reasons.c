@@ -303,6 +303,12 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
          .situation = "files stayed in the user's own folder",
          .checks = {"Files stayed in the user's own folder. jobprof aggregate "
                     "reads them there."}},
+    [JP_REASON_RANKS_TRACED] =
+        {INCOMPLETE("ranks_traced"), .command = SHOW,
+         .situation = "ranks of the largest communicator have no trace of "
+                      "kernels",
+         .checks = {"Are the traces of all ranks here? PyTorch's profiler "
+                    "writes one for each rank that starts it."}},
     [JP_REASON_RANKS] =
         {INCOMPLETE("ranks"), .command = SHOW,
          .situation = "ranks of the largest communicator left no record",

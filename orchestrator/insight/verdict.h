@@ -73,7 +73,8 @@ struct verdict_input {
     struct jp_hypotheses *hypotheses; /* gets the answer about the topology */
     const struct jp_step_labels *labels;
     const struct feature_set *features;
-    const char *found; /* which kinds of files a folder holds; NULL: unknown */
+    const char *found;  /* which kinds of files a folder holds; NULL: unknown */
+    const char *advice; /* what to do with them; NULL: nothing is known */
     const char *step_dir; /* has the nodes' probes of clocks */
     bool analysed;        /* as in verdict_decide */
 };

@@ -29,9 +29,11 @@ void verdict_set_reason(struct jp_verdict *verdict,
 
 /* Says what the input holds in place of data; without a file, what was left
  * out, such as a symbolic link. */
-static void say_found(const char *found, const struct jp_result *r,
+static void say_found(const struct verdict_input *in,
                       struct jp_verdict *verdict)
 {
+    const struct jp_result *r = in->result;
+    const char *found = in->found;
     const struct jp_file_note *note =
         r && r->quality.n_notes ? &r->quality.notes[0] : NULL;
     struct jp_sentence s;
@@ -48,6 +50,11 @@ static void say_found(const char *found, const struct jp_result *r,
     else
         sentence_add(&s, "the input holds nothing that can be read: %.200s",
                      *found ? found : "no file");
+    if (!in->advice)
+        return;
+    memmove(verdict->checks + 1, verdict->checks,
+            (JP_PLAIN_CHECKS - 1) * sizeof(*verdict->checks));
+    verdict->checks[0] = in->advice;
 }
 
 /* --- figures alone, such as utilisation and clocks ------------------------ */
@@ -232,7 +239,7 @@ void verdict_make(const struct verdict_input *in, struct jp_verdict *verdict)
     judge_features(in, FEATURE_FIGURES, verdict);
     judge_features(in, FEATURE_OPERATIONS, verdict);
     if (in->found)
-        say_found(in->found, in->result, verdict);
+        say_found(in, verdict);
     for (size_t i = 0; in->features && feature_registry[i]; i++)
         if (*in->features->trouble[i].text && feature_registry[i]->failed)
             feature_registry[i]->failed(in->features->trouble[i].text, verdict);

@@ -584,21 +584,53 @@ enum kineto_token kineto_next(struct kineto_lex *lex,
     return lex->failed ? KINETO_FAILED : KINETO_END;
 }
 
+static bool holds_one(const char *bytes, size_t n, const char *const *words)
+{
+    for (; *words; words++)
+        if (memmem(bytes, n, *words, strlen(*words)))
+            return true;
+    return false;
+}
+
+/* Other programs write the same members of events, so events tell by their
+ * categories. Without an event any trace may be one. */
+static bool has_own_events(const char *bytes, size_t n)
+{
+    static const char *const any[] = {"\"ph\"", NULL};
+    static const char *const own[] = {"\"cpu_op\"",
+                                      "\"user_annotation\"",
+                                      "\"cuda_runtime\"",
+                                      "\"kernel\"",
+                                      "\"gpu_user_annotation\"",
+                                      "\"cuda_driver\"",
+                                      "\"gpu_memcpy\"",
+                                      "\"gpu_memset\"",
+                                      "\"python_function\"",
+                                      "\"ac2g\"",
+                                      "\"cpu_instant_event\"",
+                                      "\"hip_runtime\"",
+                                      "\"Kernel\"",
+                                      "\"Operator\"",
+                                      "\"Runtime\"",
+                                      NULL};
+
+    return !holds_one(bytes, n, any) || holds_one(bytes, n, own);
+}
+
 bool kineto_begins(const char *bytes, size_t n)
 {
-    static const char *const keys[] = {
-        "\"schemaVersion\"", "\"traceEvents\"", "\"deviceProperties\"",
-        "\"distributedInfo\"", "\"baseTimeNanoseconds\""};
+    static const char *const heads[] = {
+        "\"schemaVersion\"", "\"deviceProperties\"", "\"distributedInfo\"",
+        "\"baseTimeNanoseconds\"", NULL};
+    static const char *const events[] = {"\"traceEvents\"", NULL};
     size_t i = 0;
 
     while (i < n && is_blank(bytes[i]))
         i++;
     if (i == n || bytes[i] != '{')
         return false;
-    for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++)
-        if (memmem(bytes, n, keys[k], strlen(keys[k])))
-            return true;
-    return false;
+    return holds_one(bytes, n, heads) ||
+           (holds_one(bytes, n, events) && has_own_events(bytes, n));
 }
 
 /* --- numbers -------------------------------------------------------------- */

@@ -88,6 +88,7 @@ struct reading {
     char host[RECORD_MAX_HOST + 1];
     /* collectives that were not joined, by reason */
     uint64_t unnamed, groupless, outside, assumed, sizeless;
+    uint64_t doubled; /* copies of kernels of communication, dropped */
     int64_t first_step;
     bool has_steps;
     bool one_clock; /* times of this rank may be compared with others' */
@@ -240,6 +241,10 @@ static int take_kernel(struct reading *r, const struct kineto_event *e)
     if (!times_of(e, &kernel.start_ns, &kernel.end_ns))
         return 1;
     kernel.is_comm = tracing_is_comm(e->name.at, e->name.len);
+    if (e->correlation.len)
+        kernel.mark = (uint32_t) add_text(
+            add_text(FNV_START, e->correlation.at, e->correlation.len),
+            e->stream.at, e->stream.len);
     if (kernel.is_comm && keep_coll(r, e, kernel.start_ns, kernel.end_ns) < 0)
         return -1;
     return tracing_kernel(r->tracing, &kernel);
@@ -655,6 +660,38 @@ static int by_start(const void *a, const void *b)
     return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
 }
 
+/* Whether two are the same kernel. */
+static bool is_copy(const struct coll *x, const struct coll *y)
+{
+    return x->start_ns == y->start_ns && x->end_ns == y->end_ns &&
+           x->correlation == y->correlation && x->correlation != UNKNOWN &&
+           x->stream == y->stream && x->device == y->device;
+}
+
+/* Keeps one of kernels that the file has several times. Those of one time are
+ * few: two streams, and their copies. */
+static void drop_copies(struct reading *r)
+{
+    size_t kept = 0;
+
+    if (r->n_colls)
+        qsort(r->colls, r->n_colls, sizeof(*r->colls), by_start);
+    for (size_t i = 0; i < r->n_colls; i++) {
+        const struct coll *coll = &r->colls[i];
+        bool copy = false;
+
+        for (size_t k = kept;
+             k > 0 && !copy && !by_start(&r->colls[k - 1], coll) &&
+             kept - k < KINETO_STREAMS;
+             k--)
+            copy = is_copy(&r->colls[k - 1], coll);
+        r->doubled += copy;
+        if (!copy)
+            r->colls[kept++] = *coll;
+    }
+    r->n_colls = kept;
+}
+
 /* The bytes of a message as NCCL counts them: of AllGather and AlltoAll what a
  * rank gives each other one, of ReduceScatter what a rank gets. */
 static uint64_t message_bytes(const struct coll *coll, uint32_t n_ranks)
@@ -864,6 +901,10 @@ static void make_notes(const struct reading *r, const struct reader_input *in,
              "the trace names no host: its times are not compared with those "
              "of other ranks");
 rest:
+    say_that(out, &any, !traced->kernels && traced->pid < 0,
+             "the trace has no event of a program");
+    say(out, &any, traced->doubled,
+        "kernels are copies of others in the trace, and do not count");
     say(out, &any, traced->left,
         "kernels are beyond the limit of a file: no times of the GPU");
     say_that(out, &any, traced->several,
@@ -889,6 +930,7 @@ static int settle(struct reading *r, const struct reader_input *in,
 
     r->has_steps =
         tracing_first_step(r->tracing, &r->first_step, &from_ns, &to_ns);
+    drop_copies(r);
     place_launches(r);
     find_clock(r);
     if (place_groups(r) < 0)
@@ -908,8 +950,7 @@ static int settle(struct reading *r, const struct reader_input *in,
         traced.world = (uint32_t) r->lex.head.world;
     make_notes(r, in, &traced, facts);
     /* without a kernel, too: that is what is known of its process */
-    if (r->lex.events)
-        rc = traced_list_add(&facts->traced, &traced);
+    rc = traced_list_add(&facts->traced, &traced);
     traced_fini(&traced);
     return rc;
 }

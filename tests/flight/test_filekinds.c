@@ -35,6 +35,16 @@ static const struct {
     {"d.json", "", HEAD("{\"profiling_name\":1}"), false, FILEKIND_UNKNOWN},
     {"d", "", HEAD("\x80\x01}pg_config"), false, FILEKIND_UNKNOWN},
     {"model.pt", "", HEAD("\x80\x02}q\x00weights"), false, FILEKIND_UNKNOWN},
+    {"snapshot.pickle", "", HEAD("\x80\x04\x95}\x94\x8c\x08segments."), false,
+     FILEKIND_PICKLE},
+    /* what is packed in another way than .gz */
+    {"t.json", "", HEAD("PK\x03\x04\x14"), false, FILEKIND_ARCHIVE},
+    {"t.json.zst", "", HEAD("\x28\xb5\x2f\xfd\x24"), false, FILEKIND_ARCHIVE},
+    {"t.xz", "", HEAD("\xfd\x37zXZ\0\0"), false, FILEKIND_ARCHIVE},
+    {"t.bz2", "", HEAD("BZh91AY"), false, FILEKIND_ARCHIVE},
+    {"k.json", "", HEAD("\xff\xfe{\0\"\0"), false, FILEKIND_UTF16},
+    {"k.json.gz", "", HEAD("\n<!DOCTYPE html>\n<html>"), false, FILEKIND_PAGE},
+    {"k.json", "", HEAD("<?xml version=\"1.0\"?><Error>"), true, FILEKIND_PAGE},
     /* Kineto: compact and pretty-printed */
     {"k.json", "", HEAD("{\"traceEvents\": []}"), false, FILEKIND_KINETO},
     {"k.json", "",
@@ -42,6 +52,16 @@ static const struct {
      FILEKIND_KINETO},
     {"k", "", HEAD("{\"distributedInfo\": {\"rank\": 1"), false,
      FILEKIND_KINETO},
+    {"k.json", "",
+     HEAD("{\"a\":{},\"traceEvents\":[{\"ph\":\"X\",\"cat\": \"cpu_op\""),
+     false, FILEKIND_KINETO},
+    /* the same format of JAX, Chrome, rocprof */
+    {"host.trace.json", "",
+     HEAD("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[{\"ph\":\"M\""), false,
+     FILEKIND_CHROME},
+    {"c.json", "",
+     HEAD("{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"toplevel\"}"), true,
+     FILEKIND_CHROME},
     {"t.json", "", HEAD("[\n{\"name\": \"x\""), false, FILEKIND_TRACE},
     {"t.txt", "", HEAD("[{\"ph\": \"b\""), false, FILEKIND_TRACE},
     {"t.csv", "", HEAD("[{\"ph\": \"b\""), false, FILEKIND_UNKNOWN},
@@ -77,6 +97,43 @@ static void test_kinds(void **state)
     }
 }
 
+/* A line of JSON that is longer than any log's is no log, also if its file was
+ * given by name. */
+static void test_long_line(void **state)
+{
+    static char head[FILEKIND_HEAD];
+    struct filekind_look look = {"r.json", "", head, sizeof(head), true};
+
+    (void) state;
+    memset(head, '1', sizeof(head));
+    memcpy(head, "{\"rocprofiler\":[", 17);
+    assert_int_equal(filekinds_of(&look), FILEKIND_UNKNOWN);
+    head[40000] = '\n';
+    assert_int_equal(filekinds_of(&look), FILEKIND_LOG);
+    /* a tar's mark is behind the name of its first file */
+    memset(head, 0, sizeof(head));
+    memcpy(head + 257, "ustar", 5);
+    assert_int_equal(filekinds_of(&look), FILEKIND_ARCHIVE);
+}
+
+/* The advice of the kind of which there are most, and none where a reader has
+ * something. */
+static void test_advice(void **state)
+{
+    struct filekinds found = {.n = {[FILEKIND_PAGE] = 1,
+                                    [FILEKIND_ARCHIVE] = 2,
+                                    [FILEKIND_UNKNOWN] = 9}};
+
+    (void) state;
+    assert_true(filekinds_none(&found));
+    assert_ptr_equal(filekinds_advice(&found),
+                     filekinds_rows[FILEKIND_ARCHIVE].advice);
+    found.n[FILEKIND_ARCHIVE] = found.n[FILEKIND_PAGE] = 0;
+    assert_null(filekinds_advice(&found));
+    found.n[FILEKIND_KINETO] = 1;
+    assert_false(filekinds_none(&found));
+}
+
 /* Each kind has words, and each is found by a row or by the walk. */
 static void test_rows(void **state)
 {
@@ -90,8 +147,9 @@ static void test_rows(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds),
-                                       cmocka_unit_test(test_rows)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kinds), cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_advice), cmocka_unit_test(test_rows)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

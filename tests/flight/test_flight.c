@@ -662,6 +662,95 @@ static void test_incidents(void **state)
     flight_destroy(flight);
 }
 
+/* Loads the dumps of a job in which rank 2 never called the eleventh, with the
+ * calls of rank 1 moved in time; of these, so many are left. */
+static struct jp_flight *load_moved(int64_t ns, size_t left, int64_t seq)
+{
+    struct flight_file files[4];
+    struct jp_flight *flight = NULL;
+
+    for (int rank = 0; rank < 4; rank++) {
+        struct make_dump dump;
+        struct make_bytes bytes;
+        char name[32];
+
+        make_rank(MAKE_ABSENT, rank, &dump);
+        for (size_t k = 0; rank == 1 && k < dump.n_entries; k++) {
+            struct make_entry *e = &dump.entries[k];
+
+            e->created_ns += ns;
+            e->started_ns += e->started_ns ? ns : 0;
+            e->completed_ns += e->completed_ns ? ns : 0;
+        }
+        if (rank == 1 && left < dump.n_entries)
+            dump.n_entries = left;
+        /* the ring of the others has gone on */
+        for (size_t k = 0; rank != 1 && k < dump.n_entries; k++)
+            dump.entries[k].seq += seq;
+        for (size_t k = 0; k < dump.n_status && (left < 12 || rank != 1); k++) {
+            struct make_status *status = &dump.status[k];
+
+            status->called = rank == 1 ? -1 : status->called + seq;
+            status->ended = rank == 1 ? -1 : status->ended + seq;
+        }
+        make_write(&dump, &bytes);
+        snprintf(name, sizeof(name), "moved_%d", rank);
+        files[rank] =
+            (struct flight_file){write_file(name, bytes.at, bytes.n), 0, -1};
+        free(bytes.at);
+    }
+    assert_int_equal(flight_load(files, 4, HANG_US, NULL, NULL, &flight, NULL),
+                     0);
+    return flight;
+}
+
+#define HOUR_NS INT64_C(3600000000000)
+
+/* A dump that an earlier attempt has left says nothing about this one. */
+static void test_attempts(void **state)
+{
+    struct jp_flight *flight = load_moved(-24 * HOUR_NS, 6, 0);
+    char text[FLIGHT_TEXT];
+
+    (void) state;
+    assert_int_equal(flight->n_bad, 1);
+    assert_int_equal(flight->n_culprits, 1);
+    assert_int_equal(flight->culprits->rank, 2);
+    assert_string_equal(
+        flight_gaps(flight, text),
+        "rank 1 left no dump that can be used, so it may be anywhere; 1 dump "
+        "cannot be used (moved_1: its last calls are 24.0 h older than those "
+        "of others: it is of another attempt, or its clock is wrong)");
+    flight_destroy(flight);
+    /* a rank may be waited for as long as the timeout is */
+    flight = load_moved(HOUR_NS / 7, 99, 0);
+    assert_int_equal(flight->n_bad, 0);
+    assert_int_equal(flight->culprits->rank, 2);
+    flight_destroy(flight);
+    /* others have ended what it has not called by far */
+    flight = load_moved(0, 6, 9000);
+    assert_int_equal(flight->n_bad, 1);
+    assert_int_equal(flight->n_culprits, 1);
+    assert_int_equal(flight->culprits->rank, 2);
+    flight_destroy(flight);
+}
+
+/* Where no dump can be used, nothing is said about operations. */
+static void test_none_usable(void **state)
+{
+    struct flight_file file;
+    struct jp_flight *flight = NULL;
+    char text[FLIGHT_TEXT];
+
+    (void) state;
+    file = (struct flight_file){write_file("torn_0", "\x80\x02}", 3), 0, -1};
+    assert_int_equal(flight_load(&file, 1, HANG_US, NULL, NULL, &flight, NULL),
+                     0);
+    assert_string_equal(flight_text(flight, text),
+                        "none of 1 dump can be used");
+    flight_destroy(flight);
+}
+
 /* What is missing is said. */
 static void test_gaps(void **state)
 {
@@ -685,15 +774,16 @@ static void test_gaps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_causes),     cmocka_unit_test(test_order),
-        cmocka_unit_test(test_extra),      cmocka_unit_test(test_no_status),
-        cmocka_unit_test(test_far_behind), cmocka_unit_test(test_times),
-        cmocka_unit_test(test_early_dump), cmocka_unit_test(test_ring),
-        cmocka_unit_test(test_ranks),      cmocka_unit_test(test_lone_rank),
-        cmocka_unit_test(test_torn),       cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_bombs),      cmocka_unit_test(test_others),
-        cmocka_unit_test(test_late_proof), cmocka_unit_test(test_incidents),
-        cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_causes),      cmocka_unit_test(test_order),
+        cmocka_unit_test(test_extra),       cmocka_unit_test(test_no_status),
+        cmocka_unit_test(test_far_behind),  cmocka_unit_test(test_times),
+        cmocka_unit_test(test_early_dump),  cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_ranks),       cmocka_unit_test(test_lone_rank),
+        cmocka_unit_test(test_torn),        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_bombs),       cmocka_unit_test(test_others),
+        cmocka_unit_test(test_late_proof),  cmocka_unit_test(test_incidents),
+        cmocka_unit_test(test_gaps),        cmocka_unit_test(test_attempts),
+        cmocka_unit_test(test_none_usable),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -13,6 +13,8 @@ collective that nobody leaves before all have entered it.
   host=P:US    process P is so long in a call before each launch of its own kernel
   ranges=N     process 0 has so many further ranges of the program
   steps=N
+  schema=V     the tables of that release: 2021 (before versions were written),
+               3.16.1 or 3.28.1; columns as in nsys_fixture.c
 """
 import os
 import sqlite3
@@ -98,4 +100,65 @@ db.executemany("INSERT INTO NVTX_EVENTS VALUES (?,?,59,'mine',NULL,0,?)",
                 for i in range(int(opt.get("ranges", 0)))))
 db.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?,?,?,?,?)",
                calls)
+
+
+# Columns that releases add or lack; the others are copied.
+COLUMNS = {
+    "2021": {
+        "CUPTI_ACTIVITY_KIND_KERNEL":
+            "start INT NOT NULL, end INT NOT NULL, deviceId INT NOT NULL, "
+            "contextId INT NOT NULL DEFAULT 1, streamId INT NOT NULL, "
+            "correlationId INT, globalPid INT, demangledName INT NOT NULL, "
+            "shortName INT NOT NULL, registersPerThread INT NOT NULL DEFAULT 32, "
+            "gridX INT NOT NULL DEFAULT 1",
+        "CUPTI_ACTIVITY_KIND_RUNTIME":
+            "start INT NOT NULL, end INT NOT NULL, eventClass INT NOT NULL "
+            "DEFAULT 0, globalTid INT NOT NULL, correlationId INT NOT NULL, "
+            "nameId INT NOT NULL, returnValue INT NOT NULL DEFAULT 0, "
+            "callchainId INT",
+        "NVTX_EVENTS":
+            "start INT NOT NULL, end INT, eventType INT NOT NULL, rangeId INT, "
+            "category INT, color INT, text TEXT, globalTid INT, "
+            "endGlobalTid INT, domainId INT"},
+    "3.16.1": {
+        "CUPTI_ACTIVITY_KIND_KERNEL":
+            "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT "
+            "NULL, contextId INTEGER NOT NULL DEFAULT 1, greenContextId INTEGER, "
+            "streamId INTEGER NOT NULL, correlationId INTEGER, globalPid "
+            "INTEGER, demangledName INTEGER NOT NULL REFERENCES StringIds(id), "
+            "shortName INTEGER NOT NULL REFERENCES StringIds(id), mangledName "
+            "INTEGER REFERENCES StringIds(id), launchType INTEGER, gridX "
+            "INTEGER NOT NULL DEFAULT 1, graphNodeId INTEGER",
+        "CUPTI_ACTIVITY_KIND_RUNTIME":
+            "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER "
+            "NOT NULL DEFAULT 0, globalTid INTEGER, correlationId INTEGER, "
+            "nameId INTEGER NOT NULL REFERENCES StringIds(id), returnValue "
+            "INTEGER NOT NULL DEFAULT 0, callchainId INTEGER"},
+}
+COLUMNS["3.28.1"] = {
+    "CUPTI_ACTIVITY_KIND_KERNEL":
+        COLUMNS["3.16.1"]["CUPTI_ACTIVITY_KIND_KERNEL"] +
+        ", graphId INTEGER, clusterX INTEGER, tensorSizeMinusOneElements TEXT "
+        "NOT NULL DEFAULT ''",
+    "CUPTI_ACTIVITY_KIND_RUNTIME":
+        COLUMNS["3.16.1"]["CUPTI_ACTIVITY_KIND_RUNTIME"]}
+schema = opt.get("schema")
+if schema:
+    db.execute("UPDATE NVTX_EVENTS SET text = (SELECT value FROM StringIds "
+               "WHERE id = textId) WHERE text IS NULL AND ? = '2021'",
+               (schema,))
+    for table, columns in COLUMNS[schema].items():
+        db.execute("ALTER TABLE %s RENAME TO old" % table)
+        db.execute("CREATE TABLE %s (%s)" % (table, columns))
+        names = [{r[1] for r in db.execute("PRAGMA table_info(%s)" % t)}
+                 for t in (table, "old")]
+        both = ", ".join(sorted(names[0] & names[1]))
+        db.execute("INSERT INTO %s (%s) SELECT %s FROM old" % (table, both, both))
+        db.execute("DROP TABLE old")
+    if schema == "2021":
+        for table in ("META_DATA_EXPORT", "TARGET_INFO_SESSION_START_TIME",
+                      "TARGET_INFO_SYSTEM_ENV"):
+            db.execute("DROP TABLE " + table)
+    else:
+        db.execute("UPDATE META_DATA_EXPORT SET value = ?", (schema,))
 db.commit()

@@ -866,6 +866,22 @@ static void only_traces(struct fixture *f)
     f->result.traced = (struct traced_list){&traced, 1};
 }
 
+/* A trace without an event. */
+static void empty_traces(struct fixture *f)
+{
+    static struct traced traced = {.rank = 0, .pid = -1};
+
+    f->result.quality = (struct jp_quality){.files = 1, .kernel_traces = 1};
+    f->result.traced = (struct traced_list){&traced, 1};
+}
+
+/* A rank without a trace. */
+static void trace_missing(struct fixture *f)
+{
+    rank_missing(f);
+    f->result.quality.kernel_traces = f->result.quality.files;
+}
+
 static void judge_traces(struct fixture *f)
 {
     judge_all(f, &(struct verdict_input){.conf = NULL});
@@ -1016,6 +1032,7 @@ static const struct {
     {JP_REASON_NODES, node_missing, NULL},
     {JP_REASON_UNFINISHED, unfinished_bound, NULL},
     {JP_REASON_FOLDER, in_own_folder, NULL},
+    {JP_REASON_RANKS_TRACED, trace_missing, NULL},
     {JP_REASON_RANKS, rank_missing, NULL},
     {JP_REASON_COMMS, tp_rank_missing, NULL},
     {JP_REASON_DAMAGED, damaged, NULL},
@@ -1035,6 +1052,7 @@ static const struct {
     void (*change)(struct fixture *);
     void (*judge)(struct fixture *);
 } of_features[] = {
+    {"no_events", empty_traces, judge_traces},
     {"bad_dumps", folder_without_logs, judge_bad_dumps},
     {"no_copper", mode_off, judge_no_copper},
     {"copper_part", mode_off, judge_copper_part},
