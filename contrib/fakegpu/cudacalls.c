@@ -16,6 +16,9 @@
  *   ready                     an event that is not ready: no failure
  *   sync:MS                   a call that waits
  *   sleep:MS
+ *   gpu:N                     further calls are those of device N (at first 0)
+ *   driver                    loads the stand-in for CUDA's driver, which has
+ *                             the devices' PCI addresses; first word
  *   new*N                     a call of a new release
  *   threads:N                 runs the following words in N threads
  *   fork                      a child runs the rest, the parent waits
@@ -60,6 +63,7 @@ static uint64_t next_at = 0x7f0000000000;
 static uint64_t kept[KEPT];
 static size_t n_kept;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static size_t device; /* of the calls */
 
 /* LeakSanitizer's search at the end of a process takes the allocator's lock.
  * The child of "fork" would wait for ever where the library's thread held that
@@ -81,8 +85,11 @@ static void pause_ms(long ms)
 /* Makes a call of CUDA that takes ms, with this id, arguments and result. */
 static void call(uint32_t id, const void *params, int result, long ms)
 {
-    struct fakecupti_call c = {
-        .id = id, .name = "", .params = params, .result = result};
+    struct fakecupti_call c = {.id = id,
+                               .name = "",
+                               .params = params,
+                               .result = result,
+                               .context = (void *) (uintptr_t) (device + 1)};
 
     if (!tell)
         return;
@@ -398,6 +405,8 @@ static int once(const char *name, size_t arg, unsigned long n)
         call(126, NULL, 0, (long) arg);
     else if (is(name, "sleep"))
         pause_ms((long) arg);
+    else if (is(name, "gpu"))
+        device = arg;
     else if (is(name, "print"))
         print();
     else if (is(name, "closefrom"))
@@ -449,6 +458,10 @@ int main(int argc, char **argv)
         at++;
     } else if (argc > at && is(argv[at], "filter")) {
         filter();
+        at++;
+    }
+    if (argc > at && is(argv[at], "driver")) {
+        dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
         at++;
     }
     load(getenv("CUDA_INJECTION64_PATH"));

@@ -6,17 +6,28 @@
  *
  * FAKECUPTI=taken   another client has subscribed
  *           broken  nothing works
- *           old     a release without the callback ids from 600 on */
+ *           old     a release without the callback ids from 600 on
+ * A GPU's clock runs 100 ppm faster than the host's monotonic one and is ahead
+ * of it by an hour for each device.
+ * FAKECUPTI=noclock it cannot be read */
 #include "contrib/fakegpu/fake_cupti.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "contrib/fakegpu/fakegpu.h"
 
-enum { SUCCESS = 0, INVALID = 1, NOT_INITIALIZED = 15, TAKEN = 39 };
+enum {
+    SUCCESS = 0,
+    INVALID = 1,
+    INVALID_CONTEXT = 3,
+    NOT_INITIALIZED = 15,
+    NOT_SUPPORTED = 27,
+    TAKEN = 39
+};
 enum { DRIVER_API = 1, IDS = 1024, OLD = 600, VERSION = 24 };
 
 /* CUpti_CallbackData. */
@@ -40,6 +51,8 @@ FAKEGPU_EXPORT int cuptiUnsubscribe(void *subscriber);
 FAKEGPU_EXPORT int cuptiEnableCallback(uint32_t on, void *subscriber,
                                        int domain, uint32_t id);
 FAKEGPU_EXPORT int cuptiGetVersion(uint32_t *version);
+FAKEGPU_EXPORT int cuptiGetDeviceId(void *context, uint32_t *device);
+FAKEGPU_EXPORT int cuptiDeviceGetTimestamp(void *context, uint64_t *gpu_ns);
 FAKEGPU_EXPORT fakecupti_callback fakecupti_tell_all;
 
 /* The only subscriber, and the callback ids that it has enabled. */
@@ -92,6 +105,28 @@ int cuptiGetVersion(uint32_t *version)
     return SUCCESS;
 }
 
+int cuptiGetDeviceId(void *context, uint32_t *device)
+{
+    *device = (uint32_t) (uintptr_t) context - 1;
+    return SUCCESS;
+}
+
+int cuptiDeviceGetTimestamp(void *context, uint64_t *gpu_ns)
+{
+    struct timespec t;
+    uint64_t host_ns;
+
+    if (!context)
+        return INVALID_CONTEXT;
+    if (is("noclock"))
+        return NOT_SUPPORTED;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    host_ns = (uint64_t) t.tv_sec * 1000000000 + (uint64_t) t.tv_nsec;
+    *gpu_ns = host_ns + host_ns / 10000 +
+              (uint64_t) (uintptr_t) context * 3600000000000;
+    return SUCCESS;
+}
+
 void fakecupti_tell_all(struct fakecupti_call *call, int exit)
 {
     const struct callback_data data = {
@@ -99,6 +134,7 @@ void fakecupti_tell_all(struct fakecupti_call *call, int exit)
         .function = call->name,
         .params = call->params,
         .result = &call->result,
+        .context = call->context,
         .correlation_data = &call->scratch,
         .correlation = exit ? 0 : atomic_fetch_add(&last_call, 1)};
 

@@ -13,6 +13,7 @@ struct fakecupti_call {
     const void *params;
     int result;
     uint64_t scratch;
+    void *context; /* NULL: none; else the device's number plus 1 */
 };
 
 typedef void fakecupti_callback(struct fakecupti_call *call, int exit);

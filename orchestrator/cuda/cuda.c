@@ -94,6 +94,123 @@ static double rate(const struct jp_cuda_row *row)
                                     : NAN;
 }
 
+/* --- the GPUs' clocks ----------------------------------------------------- */
+
+static int by_gpu(const void *a, const void *b)
+{
+    const struct jp_cuda_pair *x = a, *y = b;
+
+    unsigned i = CUDA_PAIR_DEVICE(x->gpu), k = CUDA_PAIR_DEVICE(y->gpu);
+
+    if (i != k)
+        return i < k ? -1 : 1;
+    /* a device keeps its address, but the file is foreign input */
+    if (x->gpu != y->gpu)
+        return x->gpu < y->gpu ? -1 : 1;
+    return x->at_us < y->at_us ? -1 : x->at_us > y->at_us;
+}
+
+/* Copies a process's pairs, by GPU. Returns -1 without memory. */
+static int add_pairs(struct jp_cuda *cuda, size_t process,
+                     const struct cuda_process *p)
+{
+    size_t first = cuda->n_pairs;
+
+    if (vector_resize(&cuda->pairs, first + p->n_moments,
+                      sizeof(*cuda->pairs)) < 0)
+        return -1;
+    for (size_t i = 0; i < p->n_moments; i++) {
+        const struct cuda_pair *pair = &p->moments[i].pair;
+
+        if (pair->gpu)
+            cuda->pairs[cuda->n_pairs++] = (struct jp_cuda_pair){
+                .process = process,
+                .gpu = pair->gpu,
+                .at_us = p->start_us + pair->at_ns / 1000,
+                .mono_ns = p->mono_ns ? p->mono_ns + pair->at_ns : 0,
+                .gpu_ns = pair->gpu_ns,
+                .width_ns = pair->width_ns};
+    }
+    if (cuda->n_pairs > first)
+        qsort(&cuda->pairs[first], cuda->n_pairs - first, sizeof(*cuda->pairs),
+              by_gpu);
+    return 0;
+}
+
+/* How far a pair's GPU is ahead of its node, less that of the first pair, in
+ * ns. Differences of whole numbers, because a double has too few digits. */
+static double ahead_since(const struct jp_cuda_pair *first,
+                          const struct jp_cuda_pair *p)
+{
+    return (double) ((int64_t) (p->gpu_ns - first->gpu_ns) -
+                     (int64_t) (p->mono_ns - first->mono_ns));
+}
+
+/* The line of least squares through n pairs of a GPU. */
+static struct jp_cuda_clock fit(const struct jp_cuda_pair *pairs, size_t n)
+{
+    struct jp_cuda_clock c = {.process = pairs->process,
+                              .gpu = pairs->gpu,
+                              .n_pairs = n,
+                              .from_us = pairs->at_us,
+                              .length_us = pairs[n - 1].at_us - pairs->at_us,
+                              .ahead_us = NAN,
+                              .drift_ppm = NAN,
+                              .within_us = NAN};
+    double mean_x = 0, mean_y = 0, xx = 0, xy = 0, slope = 0;
+
+    if (!pairs->mono_ns)
+        return c;
+    for (size_t i = 0; i < n; i++) {
+        mean_x += (double) (pairs[i].mono_ns - pairs->mono_ns) / (double) n;
+        mean_y += ahead_since(pairs, &pairs[i]) / (double) n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        double x = (double) (pairs[i].mono_ns - pairs->mono_ns) - mean_x;
+
+        xx += x * x;
+        xy += x * (ahead_since(pairs, &pairs[i]) - mean_y);
+    }
+    /* pairs that are closer say nothing of the drift */
+    if (c.length_us >= 1000000 && xx > 0) {
+        slope = xy / xx;
+        c.drift_ppm = slope * 1e6;
+    }
+    c.ahead_us = ((double) ((int64_t) (pairs->gpu_ns - pairs->mono_ns)) +
+                  mean_y - slope * mean_x) /
+                 1000;
+    c.within_us = 0;
+    for (size_t i = 0; i < n; i++) {
+        double x = (double) (pairs[i].mono_ns - pairs->mono_ns) - mean_x;
+        double off = fabs(ahead_since(pairs, &pairs[i]) - mean_y - slope * x);
+
+        c.within_us =
+            fmax(c.within_us, (off + (double) pairs[i].width_ns / 2) / 1000);
+    }
+    return c;
+}
+
+/* Makes the clocks of all pairs. Returns -1 without memory. */
+static int add_clocks(struct jp_cuda *cuda)
+{
+    size_t room = 0;
+
+    for (size_t i = 0, n; i < cuda->n_pairs; i += n) {
+        const struct jp_cuda_pair *p = &cuda->pairs[i];
+        struct jp_cuda_clock *c;
+
+        for (n = 1; i + n < cuda->n_pairs && p[n].process == p->process &&
+                    p[n].gpu == p->gpu;
+             n++)
+            ;
+        c = VECTOR_ADD(cuda->clocks, cuda->n_clocks, room);
+        if (!c)
+            return -1;
+        *c = fit(p, n);
+    }
+    return 0;
+}
+
 /* Returns -1 without memory. */
 static int add_rows(struct jp_cuda *cuda, size_t process,
                     const struct cuda_process *p)
@@ -120,7 +237,7 @@ static int add_rows(struct jp_cuda *cuda, size_t process,
         total->busiest = fmax(total->busiest, rate(row));
         old = &p->moments[i];
     }
-    return 0;
+    return add_pairs(cuda, process, p);
 }
 
 /* Copies what the file's head says. */
@@ -201,6 +318,7 @@ static int read_all(struct files *f, struct jp_cuda *cuda)
         qsort(ones, f->n, sizeof(*ones), by_rank);
     for (size_t i = 0; rc == 0 && i < f->n; i++)
         rc = take(cuda, &ones[i]);
+    rc = rc == 0 ? add_clocks(cuda) : rc;
     /* paths that were taken over are NULL */
     for (size_t i = 0; ones && i < f->n; i++) {
         free(ones[i].path);
@@ -250,6 +368,8 @@ void cuda_destroy(struct jp_cuda *cuda)
     free(cuda->processes);
     free(cuda->totals);
     free(cuda->parts);
+    free(cuda->pairs);
+    free(cuda->clocks);
     free(cuda);
 }
 

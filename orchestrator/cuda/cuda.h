@@ -24,6 +24,27 @@ struct jp_cuda_row {
                      * part */
 };
 
+/* The clock of a GPU beside its node's at one moment. */
+struct jp_cuda_pair {
+    size_t process;
+    uint64_t gpu;     /* as in struct cuda_pair */
+    uint64_t at_us;   /* since 1970, by the node's clock */
+    uint64_t mono_ns; /* the node's CLOCK_MONOTONIC; 0: unknown */
+    uint64_t gpu_ns, width_ns;
+};
+
+/* The clock of a GPU, as one process read it: a line through its pairs. */
+struct jp_cuda_clock {
+    size_t process;
+    uint64_t gpu;
+    size_t n_pairs;
+    uint64_t from_us, length_us; /* of the first pair; to the last one */
+    double ahead_us;  /* of CLOCK_MONOTONIC, at from_us; NAN: unknown */
+    double drift_ppm; /* NAN: less than a second between the pairs */
+    double within_us; /* no pair is farther from the line, with half its width;
+                         NAN: ahead_us is unknown */
+};
+
 struct jp_cuda_process {
     char *path; /* owned */
     bool bad;   /* the file could not be read */
@@ -41,6 +62,10 @@ struct jp_cuda {
     size_t n_processes;
     struct jp_cuda_row *parts; /* ordered by process, then by time */
     size_t n_parts;
+    struct jp_cuda_pair *pairs; /* ordered by process, GPU and time */
+    size_t n_pairs;
+    struct jp_cuda_clock *clocks; /* ordered by process and GPU */
+    size_t n_clocks;
     size_t n_bad, n_uncounted, skipped; /* number of files: bad, with a note,
                                          * not read */
 };

@@ -3,9 +3,11 @@
 #include "orchestrator/cuda/cuda_feature.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "common/figure.h"
 #include "common/json_stream.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/sections.h"
@@ -81,8 +83,11 @@ static void put_lines(const struct jp_report *report, FILE *out)
 
 static int put_text(const struct jp_report *report, FILE *out)
 {
-    return table_count(&table_cuda, report)
-               ? table_text(&table_cuda, report, out)
+    if (table_count(&table_cuda, report) &&
+        table_text(&table_cuda, report, out) < 0)
+        return -1;
+    return table_count(&table_gpu_clocks, report)
+               ? table_text(&table_gpu_clocks, report, out)
                : 0;
 }
 
@@ -97,6 +102,22 @@ static bool put_figure(const struct jp_report *report, char *buf)
     return true;
 }
 
+/* "8 GPUs within 1.3 us" */
+static bool put_clocks_figure(const struct jp_report *report, char *buf)
+{
+    const struct jp_cuda *cuda = cuda_of(report);
+    double within = NAN;
+
+    for (size_t i = 0; cuda && i < cuda->n_clocks; i++)
+        within = fmax(within, cuda->clocks[i].within_us);
+    if (!cuda || !cuda->n_clocks)
+        return false;
+    snprintf(buf, DRAWER_FIGURE, "%s GPU%s%s%s", FIG_COUNT(cuda->n_clocks),
+             plural(cuda->n_clocks), isnan(within) ? "" : " within ",
+             isnan(within) ? "" : FIG_US(within));
+    return true;
+}
+
 static const struct jp_html_section sections[] = {
     {.id = CUDA_FEATURE,
      .title = "Calls into CUDA",
@@ -107,6 +128,17 @@ static const struct jp_html_section sections[] = {
      .figure = put_figure,
      .before = "operations",
      .order = 3},
+    {.id = "gpu-clocks",
+     .title = "Clocks of the GPUs",
+     .note =
+         "Each GPU&#39;s clock beside its node&#39;s, read once a second by "
+         "--util-profile=cuda=1, to align traces; csv/gpu_pairs.csv has "
+         "each reading.",
+     .kind = JP_HTML_WIDE,
+     .table = &table_gpu_clocks,
+     .figure = put_clocks_figure,
+     .before = "operations",
+     .order = 4},
     {.id = NULL},
 };
 

@@ -16,7 +16,7 @@ static inline const struct jp_cuda *cuda_of(const struct jp_report *report)
 }
 
 /* cuda_tables.c */
-extern const struct jp_table table_cuda;
+extern const struct jp_table table_cuda, table_gpu_clocks;
 extern const struct jp_table *const tables_cuda[]; /* ends with NULL */
 
 #endif

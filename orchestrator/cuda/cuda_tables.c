@@ -5,6 +5,8 @@
 #include "orchestrator/cuda/cuda_feature.h"
 
 #include <math.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "orchestrator/report/tables.h"
@@ -267,5 +269,169 @@ static const struct jp_table table_cuda_time = {
     .max_json = 1000,
 };
 
-const struct jp_table *const tables_cuda[] = {&table_cuda, &table_cuda_time,
-                                              NULL};
+/* --- the GPUs' clocks ----------------------------------------------------- */
+
+/* A clock and a pair begin alike: a process, then its GPU. */
+struct gpu_row {
+    size_t process;
+    uint64_t gpu;
+};
+_Static_assert(offsetof(struct jp_cuda_pair, gpu) ==
+                       offsetof(struct gpu_row, gpu) &&
+                   offsetof(struct jp_cuda_clock, gpu) ==
+                       offsetof(struct gpu_row, gpu),
+               "process and gpu come first");
+
+static const struct jp_cuda_process *reader_of(const struct jp_row *row)
+{
+    const struct gpu_row *at = row->at;
+
+    return &cuda_of(row->report)->processes[at->process];
+}
+
+JP_GETTER(cclock_rank, gpu_row, (void) at;
+          value_signed(v, reader_of(row)->rank))
+JP_GETTER(cclock_host, gpu_row, (void) at; value_name(v, reader_of(row)->host))
+JP_GETTER(cclock_pid, gpu_row, (void) at; v->type = JP_VALUE_INT;
+          v->number = reader_of(row)->pid)
+JP_GETTER(cclock_device, gpu_row,
+          value_count(v, CUDA_PAIR_DEVICE(at->gpu) - 1))
+
+/* Writes the PCI address; without one the value stays absent. */
+static void get_cclock_pci(const struct jp_row *row, struct jp_value *v)
+{
+    uint64_t gpu = ((const struct gpu_row *) row->at)->gpu;
+
+    if (gpu & CUDA_PAIR_PCI)
+        snprintf(v->buf, sizeof(v->buf), "%04x:%02x:%02x.0",
+                 CUDA_PAIR_DOMAIN(gpu), CUDA_PAIR_BUS(gpu),
+                 CUDA_PAIR_SLOT(gpu));
+    value_name(v, gpu & CUDA_PAIR_PCI ? v->buf : "");
+}
+JP_GETTER(cclock_ahead, jp_cuda_clock, value_finite(v, at->ahead_us))
+JP_GETTER(cclock_drift, jp_cuda_clock, value_finite(v, at->drift_ppm))
+JP_GETTER(cclock_within, jp_cuda_clock, value_finite(v, at->within_us))
+
+#define GPU                                                                    \
+    {"rank",                                                                   \
+     JP_COL_RANK,                                                              \
+     JP_CSV | JP_MAYBE,                                                        \
+     1,                                                                        \
+     1,                                                                        \
+     1,                                                                        \
+     "Rank",                                                                   \
+     "Slurm's, of the task that read it",                                      \
+     .get = get_cclock_rank},                                                  \
+        {"host",                                                               \
+         JP_COL_TEXT,                                                          \
+         JP_CSV | JP_MAYBE,                                                    \
+         2,                                                                    \
+         2,                                                                    \
+         2,                                                                    \
+         "Host",                                                               \
+         "as the process names it",                                            \
+         .width = 14,                                                          \
+         .get = get_cclock_host},                                              \
+        {"pid",        JP_COL_PID,         JP_CSV, 3, 3, 0, "Process",         \
+         "its number", .get = get_cclock_pid},                                 \
+        {"device",                                                             \
+         JP_COL_RANK,                                                          \
+         JP_CSV,                                                               \
+         4,                                                                    \
+         4,                                                                    \
+         0,                                                                    \
+         "Device",                                                             \
+         "CUDA's number of the GPU in the process",                            \
+         .get = get_cclock_device},                                            \
+    {                                                                          \
+        "pci", JP_COL_TEXT, JP_CSV | JP_MAYBE, 5, 5, 3, "GPU",                 \
+            "its PCI address, if the driver gave it", .width = 14,             \
+            .get = get_cclock_pci                                              \
+    }
+
+#define FIELD(member) JP_FIELD(struct jp_cuda_clock, member)
+static const struct jp_column clocks[] = {
+    GPU,
+    {"pairs", JP_COL_COUNT, JP_CSV, 6, 6, 4, "Pairs",
+     "readings of both clocks, at most one a second", FIELD(n_pairs)},
+    {"from_us", JP_COL_CLOCK, JP_CSV, 7,
+     .help = "the first pair, by the node's clock", FIELD(from_us)},
+    {"length_us", JP_COL_US, JP_CSV, 8, 7, 0, "Time",
+     "from the first pair to the last one", FIELD(length_us)},
+    {"ahead_us", JP_COL_NUMBER, JP_CSV | JP_MAYBE, 9, 8, 5, "Ahead, us",
+     "the GPU's clock less the node's CLOCK_MONOTONIC, at the first pair",
+     .get = get_cclock_ahead},
+    {"drift_ppm", JP_COL_NUMBER, JP_CSV | JP_MAYBE, 10, 9, 6, "Drift, ppm",
+     "microseconds that the GPU's clock gains per second; unknown from pairs "
+     "within a second",
+     .get = get_cclock_drift},
+    {"within_us", JP_COL_NUMBER, JP_CSV | JP_MAYBE, 11, 10, 7, "Within, us",
+     "no pair is farther from the line through all of them, with half the time "
+     "of its reading",
+     .get = get_cclock_within},
+};
+#undef FIELD
+
+#define FIELD(member) JP_FIELD(struct jp_cuda_pair, member)
+static const struct jp_column pairs[] = {
+    GPU,
+    {"at_us", JP_COL_CLOCK, JP_CSV, 6, .help = "the pair, by the node's clock",
+     FIELD(at_us)},
+    {"mono_ns", JP_COL_COUNT, JP_CSV, 7,
+     .help = "CLOCK_MONOTONIC of the node, in the middle of the reading; 0: "
+             "unknown",
+     FIELD(mono_ns)},
+    {"gpu_ns", JP_COL_COUNT, JP_CSV, 8,
+     .help = "the GPU's clock (globaltimer)", FIELD(gpu_ns)},
+    {"width_ns", JP_COL_COUNT, JP_CSV, 9,
+     .help = "how long the reading took: the pair is off by half of it at most",
+     FIELD(width_ns)},
+};
+#undef FIELD
+
+static size_t count_clocks(const struct jp_report *report)
+{
+    return cuda_of(report) ? cuda_of(report)->n_clocks : 0;
+}
+
+static void find_clock(struct jp_row *row)
+{
+    row->at = &cuda_of(row->report)->clocks[row->index];
+}
+
+static size_t count_pairs(const struct jp_report *report)
+{
+    return cuda_of(report) ? cuda_of(report)->n_pairs : 0;
+}
+
+static void find_pair(struct jp_row *row)
+{
+    row->at = &cuda_of(row->report)->pairs[row->index];
+}
+
+const struct jp_table table_gpu_clocks = {
+    .name = "gpu_clocks",
+    .json = "cuda.gpu_clocks",
+    .help = "one row per process and GPU whose clock was read beside the "
+            "node's, by --util-profile=cuda=1",
+    JP_COLUMNS(clocks),
+    .count = count_clocks,
+    .find = find_clock,
+    .max_json = 4096,
+    .max_html = 200,
+    .max_text = 8,
+    .title = "Clocks of the GPUs",
+};
+
+static const struct jp_table table_gpu_pairs = {
+    .name = "gpu_pairs",
+    .json = "cuda.gpu_pairs",
+    .help = "one row per reading of both clocks, to align traces",
+    JP_COLUMNS(pairs),
+    .count = count_pairs,
+    .find = find_pair,
+    .max_json = 1000,
+};
+
+const struct jp_table *const tables_cuda[] = {
+    &table_cuda, &table_cuda_time, &table_gpu_clocks, &table_gpu_pairs, NULL};

@@ -42,6 +42,13 @@ typedef int cupti_unsubscribe(void *subscriber);
 typedef int cupti_enable(uint32_t on, void *subscriber, int domain,
                          uint32_t id);
 typedef int cupti_version(uint32_t *version);
+/* The clock of the GPU that has the context, in ns; the number of that GPU in
+ * the process. CUPTI may be asked for both within a callback. CUPTI 13 does not
+ * have the first one any more. */
+typedef int cupti_device_time(void *context, uint64_t *gpu_ns);
+typedef int cupti_device_id(void *context, uint32_t *device);
+/* Of CUDA's driver: "0000:1b:00.0" of a device. */
+typedef int cu_device_pci(char *text, int size, int device);
 
 /* --- arguments of calls, as far as they are read ------------------------- */
 

@@ -16,7 +16,7 @@
 #include "common/fnv.h"
 
 /* The last digit is the format's version. */
-#define CUDA_FILE_MAGIC "JPCUDA1\n"
+#define CUDA_FILE_MAGIC "JPCUDA2\n"
 
 /* Sums since the process began: ROW(constant, column name, help). New rows go
  * to the end: a reader takes as many as it has. */
@@ -61,24 +61,47 @@ struct cuda_file_head {
     int32_t rank;      /* SLURM_PROCID; -1: none */
     uint32_t cupti;    /* its version; 0: none */
     uint64_t start_us; /* start of counting, since 1970 */
+    uint64_t mono_ns;  /* the same by CLOCK_MONOTONIC, which has a zero of its
+                          own on each node */
     char host[CUDA_HOST_MAX];
     char note[CUDA_NOTE_MAX]; /* why nothing is counted; "": it is */
     uint64_t check;
 };
 
+/* The clock of a GPU beside the host's: the newest pair when a record is
+ * written. The GPU's clock is its globaltimer, in ns; its zero is any. */
+struct cuda_pair {
+    uint64_t at_ns;    /* the middle of the reading, since the start */
+    uint64_t width_ns; /* how long it took: the pair is off by half at most */
+    uint64_t gpu;      /* see CUDA_PAIR_*; 0: there is no pair */
+    uint64_t gpu_ns;
+};
+
+/* Of cuda_pair.gpu: the number of the device in the process, plus 1; whether
+ * its PCI address is known; the address. */
+#define CUDA_PAIR_DEVICE(gpu) ((unsigned) ((gpu) &0xffff))
+#define CUDA_PAIR_PCI (1ull << 63)
+#define CUDA_PAIR_SLOT(gpu) ((unsigned) ((gpu) >> 16 & 0xff))
+#define CUDA_PAIR_BUS(gpu) ((unsigned) ((gpu) >> 24 & 0xff))
+#define CUDA_PAIR_DOMAIN(gpu) ((unsigned) ((gpu) >> 32 & 0xffff))
+
 struct cuda_file_record {
     uint64_t since_ns; /* since the start, by the monotonic clock */
     /* GPU memory in use, and the most so far */
     uint64_t live_bytes, peak_bytes;
+    struct cuda_pair pair;
     uint64_t sum[CUDA_COUNTERS_N];
     uint64_t check;
 };
 
+/* Words of a record beside its sums: time, live, peak, the pair, checksum. */
+enum { CUDA_RECORD_WORDS = 8 };
+
 /* Both are written as they are in memory. */
-_Static_assert(sizeof(struct cuda_file_head) == 8 + 6 * 4 + 8 + 64 + 160 + 8,
+_Static_assert(sizeof(struct cuda_file_head) == 8 + 6 * 4 + 16 + 64 + 160 + 8,
                "no holes");
 _Static_assert(sizeof(struct cuda_file_record) ==
-                   (4 + CUDA_COUNTERS_N) * sizeof(uint64_t),
+                   (CUDA_RECORD_WORDS + CUDA_COUNTERS_N) * sizeof(uint64_t),
                "no holes");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "little-endian");
 
@@ -89,7 +112,7 @@ static inline uint64_t cuda_file_check(const void *data, size_t len)
 }
 
 /* Which records stay: one a second for an hour, then one in 10 s, then one a
- * minute. The last record is overwritten until it stays. A file has at most 5
+ * minute. The last record is overwritten until it stays. A file has at most 6
  * MB. */
 enum {
     CUDA_SECONDS = 3600, /* records of a second */

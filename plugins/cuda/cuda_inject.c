@@ -268,6 +268,112 @@ static uint64_t n_copies(enum cuda_shape shape, const void *params)
                                 : 1;
 }
 
+/* --- the GPUs' clocks -----------------------------------------------------
+ *
+ * Once a second the library's thread asks for a pair of clocks, and the next
+ * call of CUDA that ends reads it: a context surely exists until a call in it
+ * has returned, and the program pays for one reading a second.
+ */
+
+static struct {
+    cupti_device_time *read; /* NULL: this CUPTI has no such function */
+    cupti_device_id *device;
+    cu_device_pci *pci;
+    uint64_t start_ns;
+    atomic_bool due;
+    struct cuda_pair last; /* under lock */
+    atomic_int failures;
+} clocks;
+
+/* More failures in a row than these mean that the clock cannot be read here. A
+ * reading that takes longer counts as one: it delays the program. */
+enum { CLOCK_FAILURES = 3, CLOCK_TOO_LONG_NS = 1000000 };
+
+/* Reads a hexadecimal number of at most `most` that `end` follows. */
+static bool read_hex(const char **at, unsigned long most, char end,
+                     unsigned long *out)
+{
+    char *after;
+
+    *out = strtoul(*at, &after, 16);
+    if (after == *at || *after != end || *out > most)
+        return false;
+    *at = after + 1;
+    return true;
+}
+
+/* The device's number and PCI address, see cuda_file.h. */
+static uint64_t device_of(void *context)
+{
+    unsigned long domain, bus, slot;
+    uint32_t device;
+    uint64_t gpu;
+    char text[32];
+    const char *at = text;
+
+    if (clocks.device(context, &device) != CUPTI_OK || device >= 0xffff)
+        return 0;
+    gpu = device + 1;
+    if (clocks.pci && clocks.pci(text, sizeof(text), (int) device) == CU_OK &&
+        read_hex(&at, 0xffff, ':', &domain) && read_hex(&at, 0xff, ':', &bus) &&
+        read_hex(&at, 0xff, '.', &slot))
+        gpu |= CUDA_PAIR_PCI | (uint64_t) domain << 32 | (uint64_t) bus << 24 |
+               (uint64_t) slot << 16;
+    return gpu;
+}
+
+/* Reads the clock of the context's GPU between two readings of the host's, if
+ * that is due. Runs in the program's threads, at the exit of a call. */
+static void read_clock(void *context)
+{
+    uint64_t before, after, gpu_ns = 0;
+    struct cuda_pair pair;
+    int rc;
+
+    if (!context || !atomic_exchange(&clocks.due, false))
+        return;
+    before = now_ns();
+    rc = clocks.read(context, &gpu_ns);
+    after = now_ns();
+    if (rc != CUPTI_OK || after - before > CLOCK_TOO_LONG_NS) {
+        atomic_fetch_add(&clocks.failures, 1);
+        if (rc != CUPTI_OK)
+            return;
+    } else
+        atomic_store(&clocks.failures, 0);
+    pair = (struct cuda_pair){.at_ns = before + (after - before) / 2 -
+                                       clocks.start_ns,
+                              .width_ns = after - before,
+                              .gpu = device_of(context),
+                              .gpu_ns = gpu_ns};
+    if (!pair.gpu)
+        return;
+    pthread_mutex_lock(&lock);
+    clocks.last = pair;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Finds what reads clocks: where this CUPTI has no such function, there are no
+ * pairs. */
+static void find_clock(void *library)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+
+    clocks.device = (cupti_device_id *) dlsym(library, "cuptiGetDeviceId");
+    if (driver)
+        clocks.pci = (cu_device_pci *) dlsym(driver, "cuDeviceGetPCIBusId");
+    if (clocks.device)
+        clocks.read =
+            (cupti_device_time *) dlsym(library, "cuptiDeviceGetTimestamp");
+}
+
+/* Has the next call read the clock. */
+static void want_clock(void)
+{
+    if (clocks.read && atomic_load(&clocks.failures) < CLOCK_FAILURES)
+        atomic_store(&clocks.due, true);
+}
+
 /* --- a call --------------------------------------------------------------- */
 
 static bool is_copy(struct call call)
@@ -400,8 +506,11 @@ static void see(void *arg, int domain, uint32_t id, const void *cbdata)
         return;
     if (data->site == CUPTI_ENTER)
         enter(calls[id], data);
-    else if (data->site == CUPTI_EXIT)
+    else if (data->site == CUPTI_EXIT) {
         leave(calls[id], data);
+        if (atomic_load_explicit(&clocks.due, memory_order_relaxed))
+            read_clock(data->context);
+    }
 }
 
 /* The sums now, without time and checksum. Calls go on meanwhile, so the sums
@@ -416,6 +525,7 @@ static void take_sums(struct cuda_file_record *record)
     pthread_mutex_lock(&lock);
     record->live_bytes = live;
     record->peak_bytes = peak;
+    record->pair = clocks.last;
     pthread_mutex_unlock(&lock);
 }
 
@@ -528,6 +638,8 @@ static void subscribe(void *library)
     }
     if (version && version(&w.head.cupti) != CUPTI_OK)
         w.head.cupti = 0;
+    find_clock(library);
+    want_clock(); /* the first call gives the first pair */
 }
 
 /* Loads a CUPTI up to release `newest`, with additional flags for dlopen().
@@ -593,6 +705,7 @@ static bool fill(const char *dir)
     gethostname(host, sizeof(host) - 1);
     host[strcspn(host, "./")] = '\0';
     w.start_ns = clock_ns(CLOCK_MONOTONIC);
+    w.head.mono_ns = clocks.start_ns = w.start_ns;
     memcpy(w.head.magic, CUDA_FILE_MAGIC, sizeof(w.head.magic));
     w.head.head_bytes = sizeof(w.head);
     w.head.record_bytes = sizeof(w.last);
@@ -680,6 +793,7 @@ static void *run(void *arg)
         pthread_mutex_unlock(&w.lock);
         if (open_file() && !*w.head.note)
             put_record();
+        want_clock();
         /* the note is written and nothing will be counted */
         if (*w.head.note && w.file.fd)
             ending = true;

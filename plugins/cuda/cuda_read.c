@@ -37,12 +37,22 @@ static int read_head(const unsigned char *data, size_t len,
     if (cuda_file_check(data, head->head_bytes - sizeof(check)) != check)
         return error_set(err, "the header's checksum is wrong");
     if (head->n_counters < CUDA_COUNTERS_N || head->record_bytes > RECORD_MAX ||
-        /* time, live, peak and checksum, then the counters */
         head->record_bytes !=
-            (4 + (uint64_t) head->n_counters) * sizeof(uint64_t))
+            (CUDA_RECORD_WORDS + (uint64_t) head->n_counters) *
+                sizeof(uint64_t))
         return error_set(err, "records of %u bytes with %u counters",
                          head->record_bytes, head->n_counters);
     return 0;
+}
+
+/* Whether a pair of clocks was read before its record was written. Not by GPU:
+ * the times of two GPUs have nothing in common. */
+static bool is_pair(const struct cuda_moment *m)
+{
+    const struct cuda_pair *p = &m->pair;
+
+    return CUDA_PAIR_DEVICE(p->gpu) && p->at_ns <= m->since_ns &&
+           p->width_ns <= NS_MAX && p->gpu_ns <= INT64_MAX;
 }
 
 /* Whether a record may come after `old`: sums only grow. */
@@ -69,6 +79,10 @@ static bool take(const unsigned char *at, uint32_t bytes,
     if (cuda_file_check(at, bytes - sizeof(check)) != check)
         return false;
     memcpy(m, at, sizeof(*m));
+    /* no pair, or the one of the record before */
+    if (!is_pair(m) ||
+        (m->pair.gpu == old->pair.gpu && m->pair.at_ns == old->pair.at_ns))
+        m->pair = (struct cuda_pair){0};
     return follows(m, old);
 }
 
@@ -120,6 +134,7 @@ int cuda_parse(const void *data, size_t len, size_t max,
     p.cupti = head.cupti;
     p.rank = head.rank < 0 ? -1 : head.rank;
     p.start_us = head.start_us < NS_MAX / 1000 ? head.start_us : 0;
+    p.mono_ns = head.mono_ns < NS_MAX ? head.mono_ns : 0;
     *out = p;
     return 0;
 }

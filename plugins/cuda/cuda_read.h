@@ -15,6 +15,7 @@
 /* The process at one moment: sums since it began. */
 struct cuda_moment {
     uint64_t since_ns, live_bytes, peak_bytes;
+    struct cuda_pair pair; /* gpu 0: none since the moment before */
     uint64_t sum[CUDA_COUNTERS_N];
 };
 
@@ -23,7 +24,7 @@ struct cuda_process {
     char note[CUDA_NOTE_MAX]; /* why nothing was counted; "": it was */
     uint32_t pid, cupti;
     int32_t rank; /* -1: none */
-    uint64_t start_us;
+    uint64_t start_us, mono_ns; /* of the start; 0: not plausible */
     struct cuda_moment *moments; /* ordered by time; owned */
     size_t n_moments;
     uint64_t bad_records; /* including a part of a record at the end */

@@ -1,6 +1,7 @@
 /* test_cuda_count.c - programs that call CUDA through a stand-in of CUPTI, and
  * the contents of their files afterwards. */
 #include <dirent.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,6 +46,7 @@ static int run_in(const char *folder, const char *how, const char *words)
              "LD_LIBRARY_PATH=$PWD/contrib/fakegpu/.libs "
              "CUDA_INJECTION64_PATH=$PWD/plugins/cuda/.libs/libjobprof-cuda.so "
              "JOBPROF_CUDA_DIR='%s' FAKECUPTI=%s SLURM_PROCID=3 "
+             "FAKEGPU_COUNT=2 "
              "exec contrib/fakegpu/cudacalls %s",
              folder, how ? how : "", words);
     return system(command);
@@ -296,13 +298,54 @@ static void test_many(void **state)
     drop(dir);
 }
 
+/* The clocks of two GPUs: a pair a second, by device, with the stand-in's
+ * hour for each device and 100 ppm. */
+static void test_clocks(void **state)
+{
+    struct jp_cuda *cuda = run(NULL,
+                               "driver launch sleep:1300 launch sleep:1100 "
+                               "launch gpu:1 sleep:1100 launch sleep:1100 "
+                               "'launch*9'",
+                               NULL);
+
+    assert_int_equal(cuda->n_clocks, 2);
+    assert_int_equal(cuda->n_pairs, 5);
+    for (size_t i = 0; i < 2; i++) {
+        const struct jp_cuda_clock *c = &cuda->clocks[i];
+        uint64_t mono_ns = cuda->pairs[i * 3].mono_ns;
+
+        assert_int_equal(CUDA_PAIR_DEVICE(c->gpu), i + 1);
+        assert_true(c->gpu & CUDA_PAIR_PCI);
+        assert_int_equal(c->n_pairs, i ? 2 : 3);
+        assert_true(fabs(c->drift_ppm - 100) < 50);
+        assert_true(fabs(c->ahead_us - 3600e6 * (double) (i + 1) -
+                         (double) mono_ns / 1e7) < 500);
+        assert_true(c->within_us > 0 && c->within_us < 1000);
+    }
+    assert_int_not_equal(CUDA_PAIR_BUS(cuda->clocks[0].gpu),
+                         CUDA_PAIR_BUS(cuda->clocks[1].gpu));
+    cuda_destroy(cuda);
+    /* a single pair: no drift; without the driver no address */
+    cuda = run(NULL, "'launch*100'", NULL);
+    assert_int_equal(cuda->n_clocks, 1);
+    assert_true(isnan(cuda->clocks[0].drift_ppm));
+    assert_false(isnan(cuda->clocks[0].ahead_us));
+    assert_int_equal(cuda->clocks[0].gpu, 1);
+    cuda_destroy(cuda);
+    /* a GPU whose clock cannot be read: calls are counted as ever */
+    cuda = run("noclock", "'launch*100' sleep:1200 launch", NULL);
+    assert_int_equal(cuda->n_clocks, 0);
+    assert_int_equal(cuda->totals[0].sum[CUDA_LAUNCHES], 101);
+    cuda_destroy(cuda);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),    cmocka_unit_test(test_times),
         cmocka_unit_test(test_seconds), cmocka_unit_test(test_killed),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_no_folder),
-        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_many),    cmocka_unit_test(test_clocks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,6 +58,7 @@ static int make(void **state)
                                         .pid = 42,
                                         .rank = 7,
                                         .start_us = 1700000000000000,
+                                        .mono_ns = 5000000000,
                                         .host = "node\x1b[1"};
     seal_head();
     for (unsigned i = 0; i < RECORDS; i++) {
@@ -181,12 +182,44 @@ static void test_lies(void **state)
     assert_int_equal(cuda_parse(&file, BYTES, 100, &p, &err), -1);
 }
 
+/* Pairs of clocks: of each record its own, and only if it can be. */
+static void test_pairs(void **state)
+{
+    static const struct cuda_pair first = {900000000, 50, 1, 77},
+                                  none = {0, 0, 0, 0},
+                                  later = {5000000001, 50, 1, 77},
+                                  wide = {900000000, UINT64_MAX, 1, 77},
+                                  no_device = {900000000, 50, 1 << 16, 77},
+                                  large = {900000000, 50, 1, UINT64_MAX};
+    static const struct {
+        struct cuda_pair pair;
+        bool there;
+    } rows[] = {{first, true},  {first, false}, {none, false},
+                {later, false}, {wide, false},  {no_device, false},
+                {large, false}};
+    struct cuda_process p;
+    struct jp_error err;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        file.records[i].pair = rows[i].pair;
+        if (i == 3) /* after its record */
+            file.records[i].pair.at_ns = file.records[i].since_ns + 1;
+        seal(&file.records[i]);
+    }
+    assert_int_equal(cuda_parse(&file, BYTES, 100, &p, &err), 0);
+    assert_int_equal(p.n_moments, RECORDS);
+    assert_int_equal(p.mono_ns, 5000000000);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        assert_int_equal(p.moments[i].pair.gpu != 0, rows[i].there);
+    cuda_process_fini(&p);
+}
+
 /* A newer writer has more sums after the known ones. */
 static void test_newer(void **state)
 {
     struct {
         struct cuda_file_head head;
-        uint64_t words[2][5 + CUDA_COUNTERS_N];
+        uint64_t words[2][1 + CUDA_RECORD_WORDS + CUDA_COUNTERS_N];
     } newer = {.head = file.head};
     struct cuda_process p;
     struct jp_error err;
@@ -198,9 +231,9 @@ static void test_newer(void **state)
     for (size_t i = 0; i < 2; i++) {
         memcpy(newer.words[i], &file.records[i],
                offsetof(struct cuda_file_record, check));
-        newer.words[i][3 + CUDA_COUNTERS_N] = 99;
-        newer.words[i][4 + CUDA_COUNTERS_N] =
-            cuda_file_check(newer.words[i], 8 * (4 + CUDA_COUNTERS_N));
+        newer.words[i][CUDA_RECORD_WORDS - 1 + CUDA_COUNTERS_N] = 99;
+        newer.words[i][CUDA_RECORD_WORDS + CUDA_COUNTERS_N] = cuda_file_check(
+            newer.words[i], 8 * (CUDA_RECORD_WORDS + CUDA_COUNTERS_N));
     }
     assert_int_equal(cuda_parse(&newer, sizeof(newer), 100, &p, &err), 0);
     assert_int_equal(p.n_moments, 2);
@@ -234,6 +267,7 @@ int main(void)
         cmocka_unit_test_setup(test_cut, make),
         cmocka_unit_test_setup(test_flipped, make),
         cmocka_unit_test_setup(test_lies, make),
+        cmocka_unit_test_setup(test_pairs, make),
         cmocka_unit_test_setup(test_newer, make),
         cmocka_unit_test(test_files),
     };
