@@ -193,8 +193,8 @@ static void fill_facts(struct jp_rec_facts *facts, struct jp_rec_thread *thread,
     number(facts, comm, start);
     if (rec_op_kind((uint64_t) (uintptr_t) start->api) == JP_REC_API &&
         !(facts->flags & JP_REC_GRAPH))
-        atomic_fetch_sub_explicit(&comm->unseen[facts->api_func], 1,
-                                  memory_order_relaxed);
+        rec_comm_add(comm, thread, &comm->unseen[facts->api_func],
+                     UINT64_MAX);
 }
 
 /* Counts an operation as lost that the thread table had no room for. Its name
@@ -203,7 +203,7 @@ static void count_unseen(struct jp_rec_comm *comm, enum jpr_op_kind kind)
 {
     struct jp_rec_count *count = &comm->counts[kind][JP_REC_FUNCS - 1];
 
-    atomic_fetch_add(&count->produced, 1);
+    rec_comm_add(comm, NULL, &count->produced, 1);
     atomic_fetch_add(&count->lost, 1);
 }
 
@@ -223,15 +223,16 @@ static uint64_t first_state(struct jp_rec_comm *comm,
 
 /* An operation begins in a pause. Its call was counted if it was before that.
  */
-static void drop_op(struct jp_rec_comm *comm, const struct jp_rec_start *start)
+static void drop_op(struct jp_rec_thread *thread, struct jp_rec_comm *comm,
+                    const struct jp_rec_start *start)
 {
     uint64_t api = (uint64_t) (uintptr_t) start->api;
 
     rec_pause_drop(start->kind == JPR_COLL);
     rec_trust_skip(&comm->trust);
     if (rec_op_kind(api) == JP_REC_API && !(api >> API_GRAPH & 1))
-        atomic_fetch_sub_explicit(&comm->unseen[api >> API_FUNC & 31], 1,
-                                  memory_order_relaxed);
+        rec_comm_add(comm, thread, &comm->unseen[api >> API_FUNC & 31],
+                     UINT64_MAX);
 }
 
 /* An operation is being enqueued. Returns its handle for NCCL, or NULL when it
@@ -248,7 +249,7 @@ static void *rec_core_op(struct jp_rec_thread *thread, struct jp_rec_comm *comm,
     if (atomic_load_explicit(&comm->closed, memory_order_relaxed))
         return NULL;
     if (atomic_load_explicit(&rec_paused, memory_order_relaxed)) {
-        drop_op(comm, start);
+        drop_op(thread, comm, start);
         return NULL;
     }
     if (!thread) {
@@ -259,7 +260,7 @@ static void *rec_core_op(struct jp_rec_thread *thread, struct jp_rec_comm *comm,
     /* describe and count it; without a place it is lost */
     fill_facts(&facts, thread, comm, start);
     count = &comm->counts[facts.kind][facts.func];
-    atomic_fetch_add_explicit(&count->produced, 1, memory_order_relaxed);
+    rec_comm_add(comm, thread, &count->produced, 1);
     index = rec_purse_take(&thread->ops, &jp_rec_op_pool);
     if (index == JP_REC_NONE) {
         atomic_fetch_add_explicit(&count->lost, 1, memory_order_relaxed);
@@ -321,7 +322,7 @@ static void *rec_core_api(struct jp_rec_thread *thread,
                        func == JP_REC_FUNC_BROADCAST ? call->root : -1);
     if (!call->is_p2p && !call->graph_captured && comm &&
         !atomic_load_explicit(&rec_paused, memory_order_relaxed))
-        atomic_fetch_add_explicit(&comm->unseen[func], 1, memory_order_relaxed);
+        rec_comm_add(comm, thread, &comm->unseen[func], 1);
     bits |= (uint64_t) func << API_FUNC;
     bits |= (uint64_t) rec_names_word(&thread->words, call->datatype)
             << API_DATATYPE;
@@ -782,6 +783,7 @@ static int begin_comm(int version, const struct jp_rec_comm_facts *facts,
     bool say;
 
     *context = NULL;
+    rec_names_begin(mask); /* takes the loader's lock: not under ours */
     pthread_mutex_lock(&lock);
     if (!off && !is_ready) {
         off = get_ready(version, mask);

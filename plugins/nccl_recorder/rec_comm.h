@@ -273,8 +273,14 @@ struct jp_rec_comm_facts {
     int n_nodes; /* NCCL's count: NVLink domains, not hosts; 0: unknown */
 };
 
+/* A number that two threads add to: by the communicator's owner without a lock
+ * prefix, and by all others. The number is the sum, modulo 2^64. */
+struct jp_rec_sum {
+    _Atomic uint64_t by_owner, by_others;
+};
+
 struct jp_rec_count {
-    _Atomic uint64_t produced;
+    struct jp_rec_sum produced;
     _Atomic uint64_t lost;
     /* the writer's */
     uint64_t written;
@@ -297,10 +303,13 @@ struct jp_rec_comm {
     atomic_bool finalized;
     atomic_bool closed; /* takes no operations any more */
     atomic_bool known;
+    /* The thread of its first operation: no other one writes by_owner. NULL:
+     * none yet. */
+    struct jp_rec_thread *_Atomic owner;
     _Atomic uint64_t p2p_seq;
     struct jp_rec_count counts[JPR_N_OP_KINDS][JP_REC_FUNCS];
     /* API calls, less those that had their operation reported */
-    _Atomic int64_t unseen[JP_REC_FUNCS];
+    struct jp_rec_sum unseen[JP_REC_FUNCS];
     /* collectives: one more than NCCL's last number, and how many replays got a
      * number of the recorder (JPR_REPLAY_SEQ) */
     _Atomic uint64_t next_seq[JP_REC_FUNCS];
@@ -324,6 +333,33 @@ struct jp_rec_comm {
     char gpu_pci[32];
     char gpu_uuid[64];
 };
+
+/* Adds to one of its numbers, for the calling thread (NULL: it has no entry).
+ */
+static inline void rec_comm_add(struct jp_rec_comm *comm,
+                                struct jp_rec_thread *thread,
+                                struct jp_rec_sum *sum, uint64_t n)
+{
+    struct jp_rec_thread *owner =
+        atomic_load_explicit(&comm->owner, memory_order_relaxed);
+
+    if (!owner && thread &&
+        atomic_compare_exchange_strong(&comm->owner, &owner, thread))
+        owner = thread;
+    if (thread && owner == thread)
+        atomic_store_explicit(
+            &sum->by_owner,
+            n + atomic_load_explicit(&sum->by_owner, memory_order_relaxed),
+            memory_order_release);
+    else
+        atomic_fetch_add_explicit(&sum->by_others, n, memory_order_release);
+}
+
+static inline uint64_t rec_comm_sum(const struct jp_rec_sum *sum)
+{
+    return atomic_load_explicit(&sum->by_owner, memory_order_acquire) +
+           atomic_load_explicit(&sum->by_others, memory_order_acquire);
+}
 
 /* Takes zeroed memory into use for both tables, of threads and communicators.
  * Returns how many bytes of it, or 0 when threads cannot be distinguished here
@@ -379,10 +415,22 @@ enum { JP_REC_FUNC_RECV = 5, JP_REC_FUNC_BROADCAST = 6 };
  * zeros to begin with. */
 struct jp_rec_name_cache {
     struct {
-        const char *text; /* as NCCL passed it; the bytes are compared again */
+        const char *text; /* as NCCL passed it */
         unsigned number;
     } entries[16];
+    const struct jp_rec_constants *of; /* the library that these are for */
 };
+
+/* Where the words of a library stand that nobody can change. */
+struct jp_rec_constants {
+    uintptr_t from;
+    size_t bytes;
+};
+
+/* A communicator of NCCL begins, whose mask is there (NULL: not known): the
+ * words in that library's constants are known by their address from now on.
+ * All others are compared each time, as NCCL may reuse an address. */
+void rec_names_begin(const void *mask);
 
 /* Returns the number of a function's name ("AllReduce") or of any other word
  * (datatype, algorithm, protocol). NULL is ""; words are cut to 31 bytes. A
