@@ -193,8 +193,7 @@ static void fill_facts(struct jp_rec_facts *facts, struct jp_rec_thread *thread,
     number(facts, comm, start);
     if (rec_op_kind((uint64_t) (uintptr_t) start->api) == JP_REC_API &&
         !(facts->flags & JP_REC_GRAPH))
-        rec_comm_add(comm, thread, &comm->unseen[facts->api_func],
-                     UINT64_MAX);
+        rec_comm_add(comm, thread, &comm->unseen[facts->api_func], UINT64_MAX);
 }
 
 /* Counts an operation as lost that the thread table had no room for. Its name
@@ -209,14 +208,17 @@ static void count_unseen(struct jp_rec_comm *comm, enum jpr_op_kind kind)
 
 /* Returns the operation's first state: how many channels must stop, or that its
  * end must be guessed (loose). */
-static uint64_t first_state(struct jp_rec_comm *comm,
+static uint64_t first_state(struct jp_rec_thread *thread,
+                            struct jp_rec_comm *comm,
                             const struct jp_rec_start *start,
                             const struct jp_rec_facts *facts)
 {
     if (start->silent || start->kind == JPR_CE)
         return 0;
-    if (!rec_trust_usable(&comm->trust, facts->flags & JP_REC_GRAPH))
+    if (!rec_trust_usable(&comm->trust, facts->flags & JP_REC_GRAPH)) {
+        rec_comm_add(comm, thread, &comm->trust.n_unsure, 1);
         return JP_REC_LOOSE | JP_REC_UNSURE;
+    }
     return ((uint64_t) start->n_channels & JP_REC_LEFT_MASK) |
            (start->n_channels == 0 ? JP_REC_LOOSE : 0);
 }
@@ -269,7 +271,7 @@ static void *rec_core_op(struct jp_rec_thread *thread, struct jp_rec_comm *comm,
     }
     /* decide how its end will be found, then take its time and its place among
      * the communicator's launches */
-    state = first_state(comm, start, &facts);
+    state = first_state(thread, comm, start, &facts);
     if (start->symmetric)
         rec_trust_ask_phases();
     facts.start_ns = rec_clock_ns();
@@ -277,15 +279,16 @@ static void *rec_core_op(struct jp_rec_thread *thread, struct jp_rec_comm *comm,
     facts.launch = place.launch;
     facts.number = place.number;
     facts.after_ns = place.after_ns;
-    return rec_op_begin(index, &facts, state, start->tag);
+    return rec_op_begin(thread, index, &facts, state, start->tag);
 }
 
 /* NCCL launches a plan. The handle means nothing, but before 2.28 NCCL reports
  * no operation of a plan without a handle. `comm` may be NULL. */
-static void *rec_core_launch(struct jp_rec_comm *comm)
+static void *rec_core_launch(struct jp_rec_thread *thread,
+                             struct jp_rec_comm *comm)
 {
     if (comm)
-        atomic_fetch_add_explicit(&comm->trust.launch, 1, memory_order_relaxed);
+        rec_comm_add(comm, thread, &comm->trust.launch, 1);
     return (void *) (uintptr_t) JP_REC_GROUP;
 }
 

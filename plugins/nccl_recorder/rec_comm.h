@@ -96,13 +96,26 @@ struct jp_rec_overrun {
 
 enum { JP_REC_OVERRUNS = 64, JP_REC_AFTERS = 256 };
 
+/* A number that two threads add to: by the communicator's owner without a lock
+ * prefix, and by all others. The number is the sum, modulo 2^64. */
+struct jp_rec_sum {
+    _Atomic uint64_t by_owner, by_others;
+};
+
+static inline uint64_t rec_comm_sum(const struct jp_rec_sum *sum)
+{
+    return atomic_load_explicit(&sum->by_owner, memory_order_acquire) +
+           atomic_load_explicit(&sum->by_others, memory_order_acquire);
+}
+
 /* What a communicator has of this; all zeros to begin with. */
 struct jp_rec_trust {
     _Atomic uint32_t reasons;     /* enum jpr_doubt; 0: events are used */
     _Atomic uint32_t n_stale;     /* stale stamps since operation ... */
     _Atomic uint64_t stale_since; /* ... of this number */
-    _Atomic uint64_t n_unsure, n_refused;
-    _Atomic uint32_t launch;     /* plans that NCCL has launched: the number of
+    struct jp_rec_sum n_unsure;
+    _Atomic uint64_t n_refused;
+    struct jp_rec_sum launch;    /* plans that NCCL has launched: the number of
                                     the one that operations now belong to */
     _Atomic uint32_t first_of;   /* the launch that launch_ns is of */
     _Atomic uint64_t n_ops;      /* operations that started */
@@ -155,8 +168,8 @@ bool rec_trust_look(int mask);
 bool rec_trust_enabled(void);
 
 /* Whether the kernel events of an operation that starts now will be used; if
- * not, the operation is counted as unsure. `replayed`: it was captured in a
- * CUDA graph. */
+ * not, the caller counts it (n_unsure). `replayed`: it was captured in a CUDA
+ * graph. */
 bool rec_trust_usable(struct jp_rec_trust *trust, bool replayed);
 
 /* A communicator begins on the GPU with that PCI bus id ("": not known). */
@@ -273,12 +286,6 @@ struct jp_rec_comm_facts {
     int n_nodes; /* NCCL's count: NVLink domains, not hosts; 0: unknown */
 };
 
-/* A number that two threads add to: by the communicator's owner without a lock
- * prefix, and by all others. The number is the sum, modulo 2^64. */
-struct jp_rec_sum {
-    _Atomic uint64_t by_owner, by_others;
-};
-
 struct jp_rec_count {
     struct jp_rec_sum produced;
     _Atomic uint64_t lost;
@@ -353,12 +360,6 @@ static inline void rec_comm_add(struct jp_rec_comm *comm,
             memory_order_release);
     else
         atomic_fetch_add_explicit(&sum->by_others, n, memory_order_release);
-}
-
-static inline uint64_t rec_comm_sum(const struct jp_rec_sum *sum)
-{
-    return atomic_load_explicit(&sum->by_owner, memory_order_acquire) +
-           atomic_load_explicit(&sum->by_others, memory_order_acquire);
 }
 
 /* Takes zeroed memory into use for both tables, of threads and communicators.
@@ -518,6 +519,9 @@ struct jp_rec_thread {
      * its kind, its start by the GPU's clock */
     uint64_t phase_of, phase_ns;
     unsigned phase;
+    /* loose operations (rec_op.c) that began here less those that ended here;
+     * the sum over all threads is right */
+    _Atomic int64_t loose;
     /* the recorder's own cost; the thread writes, the writer reads */
     _Atomic uint64_t events, timed, timed_ns;
 };

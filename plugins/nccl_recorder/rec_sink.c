@@ -475,7 +475,7 @@ static struct jpr_doubts doubts_of(const struct jp_rec_comm *comm)
     return (struct jpr_doubts){
         .comm = comm->about.index,
         .reasons = atomic_load_explicit(&trust->reasons, memory_order_relaxed),
-        .unsure = atomic_load_explicit(&trust->n_unsure, memory_order_relaxed),
+        .unsure = rec_comm_sum(&trust->n_unsure),
         .refused =
             atomic_load_explicit(&trust->n_refused, memory_order_relaxed),
     };
