@@ -193,8 +193,7 @@ static void fill_facts(struct jp_rec_facts *facts, struct jp_rec_thread *thread,
     number(facts, comm, start);
     if (rec_op_kind((uint64_t) (uintptr_t) start->api) == JP_REC_API &&
         !(facts->flags & JP_REC_GRAPH))
-        atomic_fetch_sub_explicit(&comm->unseen[facts->api_func], 1,
-                                  memory_order_relaxed);
+        rec_comm_add(comm, thread, &comm->unseen[facts->api_func], UINT64_MAX);
 }
 
 /* Counts an operation as lost that the thread table had no room for. Its name
@@ -203,35 +202,39 @@ static void count_unseen(struct jp_rec_comm *comm, enum jpr_op_kind kind)
 {
     struct jp_rec_count *count = &comm->counts[kind][JP_REC_FUNCS - 1];
 
-    atomic_fetch_add(&count->produced, 1);
+    rec_comm_add(comm, NULL, &count->produced, 1);
     atomic_fetch_add(&count->lost, 1);
 }
 
 /* Returns the operation's first state: how many channels must stop, or that its
  * end must be guessed (loose). */
-static uint64_t first_state(struct jp_rec_comm *comm,
+static uint64_t first_state(struct jp_rec_thread *thread,
+                            struct jp_rec_comm *comm,
                             const struct jp_rec_start *start,
                             const struct jp_rec_facts *facts)
 {
     if (start->silent || start->kind == JPR_CE)
         return 0;
-    if (!rec_trust_usable(&comm->trust, facts->flags & JP_REC_GRAPH))
+    if (!rec_trust_usable(&comm->trust, facts->flags & JP_REC_GRAPH)) {
+        rec_comm_add(comm, thread, &comm->trust.n_unsure, 1);
         return JP_REC_LOOSE | JP_REC_UNSURE;
+    }
     return ((uint64_t) start->n_channels & JP_REC_LEFT_MASK) |
            (start->n_channels == 0 ? JP_REC_LOOSE : 0);
 }
 
 /* An operation begins in a pause. Its call was counted if it was before that.
  */
-static void drop_op(struct jp_rec_comm *comm, const struct jp_rec_start *start)
+static void drop_op(struct jp_rec_thread *thread, struct jp_rec_comm *comm,
+                    const struct jp_rec_start *start)
 {
     uint64_t api = (uint64_t) (uintptr_t) start->api;
 
     rec_pause_drop(start->kind == JPR_COLL);
     rec_trust_skip(&comm->trust);
     if (rec_op_kind(api) == JP_REC_API && !(api >> API_GRAPH & 1))
-        atomic_fetch_sub_explicit(&comm->unseen[api >> API_FUNC & 31], 1,
-                                  memory_order_relaxed);
+        rec_comm_add(comm, thread, &comm->unseen[api >> API_FUNC & 31],
+                     UINT64_MAX);
 }
 
 /* An operation is being enqueued. Returns its handle for NCCL, or NULL when it
@@ -248,7 +251,7 @@ static void *rec_core_op(struct jp_rec_thread *thread, struct jp_rec_comm *comm,
     if (atomic_load_explicit(&comm->closed, memory_order_relaxed))
         return NULL;
     if (atomic_load_explicit(&rec_paused, memory_order_relaxed)) {
-        drop_op(comm, start);
+        drop_op(thread, comm, start);
         return NULL;
     }
     if (!thread) {
@@ -259,7 +262,7 @@ static void *rec_core_op(struct jp_rec_thread *thread, struct jp_rec_comm *comm,
     /* describe and count it; without a place it is lost */
     fill_facts(&facts, thread, comm, start);
     count = &comm->counts[facts.kind][facts.func];
-    atomic_fetch_add_explicit(&count->produced, 1, memory_order_relaxed);
+    rec_comm_add(comm, thread, &count->produced, 1);
     index = rec_purse_take(&thread->ops, &jp_rec_op_pool);
     if (index == JP_REC_NONE) {
         atomic_fetch_add_explicit(&count->lost, 1, memory_order_relaxed);
@@ -268,7 +271,7 @@ static void *rec_core_op(struct jp_rec_thread *thread, struct jp_rec_comm *comm,
     }
     /* decide how its end will be found, then take its time and its place among
      * the communicator's launches */
-    state = first_state(comm, start, &facts);
+    state = first_state(thread, comm, start, &facts);
     if (start->symmetric)
         rec_trust_ask_phases();
     facts.start_ns = rec_clock_ns();
@@ -276,15 +279,16 @@ static void *rec_core_op(struct jp_rec_thread *thread, struct jp_rec_comm *comm,
     facts.launch = place.launch;
     facts.number = place.number;
     facts.after_ns = place.after_ns;
-    return rec_op_begin(index, &facts, state, start->tag);
+    return rec_op_begin(thread, index, &facts, state, start->tag);
 }
 
 /* NCCL launches a plan. The handle means nothing, but before 2.28 NCCL reports
  * no operation of a plan without a handle. `comm` may be NULL. */
-static void *rec_core_launch(struct jp_rec_comm *comm)
+static void *rec_core_launch(struct jp_rec_thread *thread,
+                             struct jp_rec_comm *comm)
 {
     if (comm)
-        atomic_fetch_add_explicit(&comm->trust.launch, 1, memory_order_relaxed);
+        rec_comm_add(comm, thread, &comm->trust.launch, 1);
     return (void *) (uintptr_t) JP_REC_GROUP;
 }
 
@@ -321,7 +325,7 @@ static void *rec_core_api(struct jp_rec_thread *thread,
                        func == JP_REC_FUNC_BROADCAST ? call->root : -1);
     if (!call->is_p2p && !call->graph_captured && comm &&
         !atomic_load_explicit(&rec_paused, memory_order_relaxed))
-        atomic_fetch_add_explicit(&comm->unseen[func], 1, memory_order_relaxed);
+        rec_comm_add(comm, thread, &comm->unseen[func], 1);
     bits |= (uint64_t) func << API_FUNC;
     bits |= (uint64_t) rec_names_word(&thread->words, call->datatype)
             << API_DATATYPE;
@@ -782,6 +786,7 @@ static int begin_comm(int version, const struct jp_rec_comm_facts *facts,
     bool say;
 
     *context = NULL;
+    rec_names_begin(mask); /* takes the loader's lock: not under ours */
     pthread_mutex_lock(&lock);
     if (!off && !is_ready) {
         off = get_ready(version, mask);

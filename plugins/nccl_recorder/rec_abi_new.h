@@ -153,7 +153,7 @@ static void NAME(start_event)(struct jp_rec_thread *thread, void *context,
     comm = rec_comm_get(context);
     switch (d->type) {
     case JP_NCCL_GROUP:
-        *handle = rec_core_launch(comm);
+        *handle = rec_core_launch(thread, comm);
         if (VERSION > 4) /* NCCL reports operations without one as well */
             *handle = NULL;
         break;

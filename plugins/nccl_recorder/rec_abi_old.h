@@ -58,7 +58,7 @@ static void NAME(start_event)(struct jp_rec_thread *thread, void *context,
     *handle = NULL;
     switch (d->type) {
     case JP_NCCL_GROUP:
-        *handle = rec_core_launch(comm);
+        *handle = rec_core_launch(thread, comm);
         break;
     case JP_NCCL_COLL:
         *handle = comm ? NAME(start_coll)(thread, comm, d)

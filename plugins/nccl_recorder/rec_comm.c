@@ -6,6 +6,7 @@
  */
 #include "plugins/nccl_recorder/rec_comm.h"
 
+#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -303,19 +304,89 @@ static unsigned find_word(struct name *names, unsigned n, const char *text)
     return i;
 }
 
-/* The same, by a cache of addresses. NCCL may reuse an address for another
- * word, so the text is compared as well. */
+/* Libraries whose constants were looked up. Never taken back: a thread may be
+ * reading one. When there is no more room, all words are compared. */
+enum { LIBRARIES = 16 };
+static struct jp_rec_constants libraries[LIBRARIES];
+static unsigned n_libraries; /* under names_lock */
+static pthread_mutex_t names_lock = PTHREAD_MUTEX_INITIALIZER;
+/* of the NCCL that made the last communicator; NULL: not known */
+static const struct jp_rec_constants *_Atomic constants;
+
+struct search {
+    uintptr_t inside;
+    struct jp_rec_constants out;
+};
+
+/* Finds the library in which an address is, and its segments below the first
+ * one that can be written. */
+static int find_constants(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct search *search = arg;
+    uintptr_t from = UINTPTR_MAX, to = 0, writable = UINTPTR_MAX;
+    bool is_it = false;
+
+    (void) size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uintptr_t begin = info->dlpi_addr + p->p_vaddr;
+        uintptr_t end = begin + p->p_memsz;
+
+        if (p->p_type != PT_LOAD)
+            continue;
+        is_it |= search->inside >= begin && search->inside < end;
+        if ((p->p_flags & PF_W) && begin < writable)
+            writable = begin;
+        if (!(p->p_flags & PF_W) && begin < from)
+            from = begin;
+        if (!(p->p_flags & PF_W) && end > to)
+            to = end;
+    }
+    to = to < writable ? to : writable;
+    if (is_it && from < to)
+        search->out = (struct jp_rec_constants){from, to - from};
+    return is_it;
+}
+
+void rec_names_begin(const void *mask)
+{
+    struct search search = {.inside = (uintptr_t) mask};
+    const struct jp_rec_constants *found = NULL;
+
+    if (mask)
+        dl_iterate_phdr(find_constants, &search);
+    pthread_mutex_lock(&names_lock);
+    for (unsigned i = 0; i < n_libraries && !found; i++)
+        if (libraries[i].from == search.out.from &&
+            libraries[i].bytes == search.out.bytes)
+            found = &libraries[i];
+    if (!found && search.out.bytes && n_libraries < LIBRARIES) {
+        libraries[n_libraries] = search.out;
+        found = &libraries[n_libraries++];
+    }
+    atomic_store_explicit(&constants, found, memory_order_release);
+    pthread_mutex_unlock(&names_lock);
+}
+
+/* The same, by a cache of addresses. */
 static unsigned find_cached(struct jp_rec_name_cache *cache, struct name *names,
                             unsigned n, const char *text)
 {
+    const struct jp_rec_constants *of =
+        atomic_load_explicit(&constants, memory_order_acquire);
     size_t at = ((uintptr_t) text ^ (uintptr_t) text >> 4) % 16;
     unsigned number;
 
     if (!text)
         return 0;
+    if (cache->of != of) { /* another library may be at the same place */
+        memset(cache, 0, sizeof(*cache));
+        cache->of = of;
+    }
     number = cache->entries[at].number;
     if (cache->entries[at].text == text &&
-        strcmp(names[number].text, text) == 0)
+        ((of && (uintptr_t) text - of->from < of->bytes) ||
+         strcmp(names[number].text, text) == 0))
         return number;
     number = find_word(names, n, text);
     cache->entries[at].text = text;
@@ -574,6 +645,7 @@ void rec_comm_after_fork(void)
 {
     /* another thread of the parent may have held the lock */
     pthread_mutex_init(&lock, NULL);
+    pthread_mutex_init(&names_lock, NULL);
     table = NULL;
     atomic_store(&n_live, 0);
     threads = NULL;

@@ -96,13 +96,26 @@ struct jp_rec_overrun {
 
 enum { JP_REC_OVERRUNS = 64, JP_REC_AFTERS = 256 };
 
+/* A number that two threads add to: by the communicator's owner without a lock
+ * prefix, and by all others. The number is the sum, modulo 2^64. */
+struct jp_rec_sum {
+    _Atomic uint64_t by_owner, by_others;
+};
+
+static inline uint64_t rec_comm_sum(const struct jp_rec_sum *sum)
+{
+    return atomic_load_explicit(&sum->by_owner, memory_order_acquire) +
+           atomic_load_explicit(&sum->by_others, memory_order_acquire);
+}
+
 /* What a communicator has of this; all zeros to begin with. */
 struct jp_rec_trust {
     _Atomic uint32_t reasons;     /* enum jpr_doubt; 0: events are used */
     _Atomic uint32_t n_stale;     /* stale stamps since operation ... */
     _Atomic uint64_t stale_since; /* ... of this number */
-    _Atomic uint64_t n_unsure, n_refused;
-    _Atomic uint32_t launch;     /* plans that NCCL has launched: the number of
+    struct jp_rec_sum n_unsure;
+    _Atomic uint64_t n_refused;
+    struct jp_rec_sum launch;    /* plans that NCCL has launched: the number of
                                     the one that operations now belong to */
     _Atomic uint32_t first_of;   /* the launch that launch_ns is of */
     _Atomic uint64_t n_ops;      /* operations that started */
@@ -155,8 +168,8 @@ bool rec_trust_look(int mask);
 bool rec_trust_enabled(void);
 
 /* Whether the kernel events of an operation that starts now will be used; if
- * not, the operation is counted as unsure. `replayed`: it was captured in a
- * CUDA graph. */
+ * not, the caller counts it (n_unsure). `replayed`: it was captured in a CUDA
+ * graph. */
 bool rec_trust_usable(struct jp_rec_trust *trust, bool replayed);
 
 /* A communicator begins on the GPU with that PCI bus id ("": not known). */
@@ -274,7 +287,7 @@ struct jp_rec_comm_facts {
 };
 
 struct jp_rec_count {
-    _Atomic uint64_t produced;
+    struct jp_rec_sum produced;
     _Atomic uint64_t lost;
     /* the writer's */
     uint64_t written;
@@ -297,10 +310,13 @@ struct jp_rec_comm {
     atomic_bool finalized;
     atomic_bool closed; /* takes no operations any more */
     atomic_bool known;
+    /* The thread of its first operation: no other one writes by_owner. NULL:
+     * none yet. */
+    struct jp_rec_thread *_Atomic owner;
     _Atomic uint64_t p2p_seq;
     struct jp_rec_count counts[JPR_N_OP_KINDS][JP_REC_FUNCS];
     /* API calls, less those that had their operation reported */
-    _Atomic int64_t unseen[JP_REC_FUNCS];
+    struct jp_rec_sum unseen[JP_REC_FUNCS];
     /* collectives: one more than NCCL's last number, and how many replays got a
      * number of the recorder (JPR_REPLAY_SEQ) */
     _Atomic uint64_t next_seq[JP_REC_FUNCS];
@@ -324,6 +340,27 @@ struct jp_rec_comm {
     char gpu_pci[32];
     char gpu_uuid[64];
 };
+
+/* Adds to one of its numbers, for the calling thread (NULL: it has no entry).
+ */
+static inline void rec_comm_add(struct jp_rec_comm *comm,
+                                struct jp_rec_thread *thread,
+                                struct jp_rec_sum *sum, uint64_t n)
+{
+    struct jp_rec_thread *owner =
+        atomic_load_explicit(&comm->owner, memory_order_relaxed);
+
+    if (!owner && thread &&
+        atomic_compare_exchange_strong(&comm->owner, &owner, thread))
+        owner = thread;
+    if (thread && owner == thread)
+        atomic_store_explicit(
+            &sum->by_owner,
+            n + atomic_load_explicit(&sum->by_owner, memory_order_relaxed),
+            memory_order_release);
+    else
+        atomic_fetch_add_explicit(&sum->by_others, n, memory_order_release);
+}
 
 /* Takes zeroed memory into use for both tables, of threads and communicators.
  * Returns how many bytes of it, or 0 when threads cannot be distinguished here
@@ -379,10 +416,22 @@ enum { JP_REC_FUNC_RECV = 5, JP_REC_FUNC_BROADCAST = 6 };
  * zeros to begin with. */
 struct jp_rec_name_cache {
     struct {
-        const char *text; /* as NCCL passed it; the bytes are compared again */
+        const char *text; /* as NCCL passed it */
         unsigned number;
     } entries[16];
+    const struct jp_rec_constants *of; /* the library that these are for */
 };
+
+/* Where the words of a library stand that nobody can change. */
+struct jp_rec_constants {
+    uintptr_t from;
+    size_t bytes;
+};
+
+/* A communicator of NCCL begins, whose mask is there (NULL: not known): the
+ * words in that library's constants are known by their address from now on.
+ * All others are compared each time, as NCCL may reuse an address. */
+void rec_names_begin(const void *mask);
 
 /* Returns the number of a function's name ("AllReduce") or of any other word
  * (datatype, algorithm, protocol). NULL is ""; words are cut to 31 bytes. A
@@ -470,6 +519,9 @@ struct jp_rec_thread {
      * its kind, its start by the GPU's clock */
     uint64_t phase_of, phase_ns;
     unsigned phase;
+    /* loose operations (rec_op.c) that began here less those that ended here;
+     * the sum over all threads is right */
+    _Atomic int64_t loose;
     /* the recorder's own cost; the thread writes, the writer reads */
     _Atomic uint64_t events, timed, timed_ns;
 };

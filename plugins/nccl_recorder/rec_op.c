@@ -32,8 +32,8 @@ uint64_t jp_rec_handle_salt;
 static bool has_net;  /* operations and records hold network waits */
 static bool has_more; /* ... and what v7 adds */
 
-/* live operations whose last event cannot be recognised */
-static atomic_int n_loose;
+/* Of threads without an entry; see count_loose(). */
+static _Atomic int64_t n_loose;
 
 /* Returns a number that another process is unlikely to have. Falls back to the
  * clock, as the system call may be filtered. */
@@ -69,8 +69,34 @@ static void table_init(void *memory, uint32_t n, unsigned epoch)
     jp_rec_ops = ops;
 }
 
-void *rec_op_begin(uint32_t index, const struct jp_rec_facts *facts,
-                   uint64_t state, uint64_t tag)
+/* Counts a live operation whose last event cannot be recognised, without a lock
+ * prefix: one begins with each call where kernel events are not used. */
+static void count_loose(struct jp_rec_thread *thread, int64_t n)
+{
+    if (thread)
+        atomic_store_explicit(
+            &thread->loose,
+            n + atomic_load_explicit(&thread->loose, memory_order_relaxed),
+            memory_order_release);
+    else
+        atomic_fetch_add(&n_loose, n);
+}
+
+/* Returns whether there are such operations. One that begins or ends meanwhile
+ * may be missed: the writer looks again soon. */
+static bool has_loose(void)
+{
+    const struct jp_rec_thread *threads = rec_thread_table();
+    int64_t n = atomic_load(&n_loose);
+
+    for (int i = 0; threads && i < JP_REC_MAX_THREADS; i++)
+        n += atomic_load_explicit(&threads[i].loose, memory_order_acquire);
+    return n != 0;
+}
+
+void *rec_op_begin(struct jp_rec_thread *thread, uint32_t index,
+                   const struct jp_rec_facts *facts, uint64_t state,
+                   uint64_t tag)
 {
     struct jp_rec_op *op = &jp_rec_ops[index];
     uint64_t generation = rec_op_state(op) >> JP_REC_GENERATION_SHIFT;
@@ -78,7 +104,7 @@ void *rec_op_begin(uint32_t index, const struct jp_rec_facts *facts,
     int i;
 
     if (state & JP_REC_LOOSE)
-        atomic_fetch_add(&n_loose, 1);
+        count_loose(thread, 1);
     memcpy(words, facts, sizeof(words));
     /* release: a snapshot that sees a new word sees the new generation too */
     for (i = 0; i < JP_REC_FACT_WORDS; i++)
@@ -351,7 +377,7 @@ void rec_op_doubt(struct jp_rec_op *op, uint64_t generation)
         (state & ~JP_REC_LEFT_MASK) | JP_REC_UNSURE | JP_REC_LOOSE,
         memory_order_acq_rel, memory_order_acquire));
     if (!(state & JP_REC_LOOSE))
-        atomic_fetch_add(&n_loose, 1);
+        count_loose(rec_thread_get(), 1);
 }
 
 void rec_op_doubt_waiting(void)
@@ -429,7 +455,7 @@ static void finish(struct jp_rec_op *op, uint64_t state)
     struct jp_rec_facts facts;
 
     if (state & JP_REC_LOOSE)
-        atomic_fetch_sub(&n_loose, 1);
+        count_loose(thread, -1);
     if (record) {
         copy(op, record);
         if (state & JP_REC_CUT_SHORT)
@@ -711,7 +737,7 @@ void rec_op_end_quiet(void)
     uint32_t i;
 
     /* loose operations are looked at each time, overtaken ones less often */
-    if (atomic_load(&n_loose) == 0 && now - last_sweep_ns < SWEEP_NS)
+    if (!has_loose() && now - last_sweep_ns < SWEEP_NS)
         return;
     last_sweep_ns = now;
     find_waiting(&waiting, &reached, now);

@@ -141,10 +141,12 @@ void rec_op_init(char *memory, size_t bytes, bool net, bool more,
 /* Returns a number that another process is unlikely to have. */
 uint32_t rec_op_salt(void);
 
-/* Makes the free place `index` a live operation and returns its handle. `state`
- * has the first bits of the state. `tag`: with `more` only. */
-void *rec_op_begin(uint32_t index, const struct jp_rec_facts *facts,
-                   uint64_t state, uint64_t tag);
+/* Makes the free place `index` a live operation and returns its handle.
+ * `thread` is the calling one, `state` has the first bits of the state. `tag`:
+ * with `more` only. */
+void *rec_op_begin(struct jp_rec_thread *thread, uint32_t index,
+                   const struct jp_rec_facts *facts, uint64_t state,
+                   uint64_t tag);
 
 /* One member of the facts, without the others. */
 #define REC_OP_WORD(op, member)                                                \

@@ -372,8 +372,7 @@ static void add_counts(struct jpr_counts *sum, const struct jp_rec_count *count)
     sum->lost += atomic_load_explicit(&count->lost, memory_order_acquire);
     sum->written += count->written;
     sum->left_out += count->left_out;
-    sum->produced +=
-        atomic_load_explicit(&count->produced, memory_order_acquire);
+    sum->produced += rec_comm_sum(&count->produced);
 }
 
 /* Counters only grow, so two states with one sum are the same. */
@@ -437,7 +436,7 @@ static void add_rows(struct jpr_counters *counters, struct jp_rec_comm *comm,
  * negative for a moment, when threads count in another order. */
 static uint64_t unseen_of(const struct jp_rec_comm *comm, unsigned func)
 {
-    int64_t n = atomic_load_explicit(&comm->unseen[func], memory_order_relaxed);
+    int64_t n = (int64_t) rec_comm_sum(&comm->unseen[func]);
 
     return n > 0 ? (uint64_t) n : 0;
 }
@@ -476,7 +475,7 @@ static struct jpr_doubts doubts_of(const struct jp_rec_comm *comm)
     return (struct jpr_doubts){
         .comm = comm->about.index,
         .reasons = atomic_load_explicit(&trust->reasons, memory_order_relaxed),
-        .unsure = atomic_load_explicit(&trust->n_unsure, memory_order_relaxed),
+        .unsure = rec_comm_sum(&trust->n_unsure),
         .refused =
             atomic_load_explicit(&trust->n_refused, memory_order_relaxed),
     };

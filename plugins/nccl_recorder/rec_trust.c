@@ -154,7 +154,6 @@ bool rec_trust_usable(struct jp_rec_trust *trust, bool replayed)
         return true;
     if (why)
         doubt(trust, why);
-    atomic_fetch_add_explicit(&trust->n_unsure, 1, memory_order_relaxed);
     return false;
 }
 
@@ -175,8 +174,7 @@ void rec_trust_comm(struct jp_rec_trust *trust, const char *gpu_pci)
 void rec_trust_op(struct jp_rec_trust *trust, uint64_t now_ns, bool self_copy,
                   struct jp_rec_place *place)
 {
-    uint32_t launch =
-        atomic_load_explicit(&trust->launch, memory_order_relaxed);
+    uint32_t launch = (uint32_t) rec_comm_sum(&trust->launch);
 
     /* the first operation of a launch: its time bounds the next launch's */
     if (atomic_load_explicit(&trust->first_of, memory_order_relaxed) !=
@@ -426,7 +424,8 @@ static enum jp_rec_stamp take_stale(struct jp_rec_trust *trust)
 {
     uint64_t last = atomic_load_explicit(&trust->n_ops, memory_order_relaxed);
 
-    atomic_fetch_add_explicit(&trust->n_unsure, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&trust->n_unsure.by_others, 1,
+                              memory_order_relaxed);
     if (last - atomic_load_explicit(&trust->stale_since, memory_order_relaxed) >
         STALE_WITHIN) {
         atomic_store_explicit(&trust->stale_since, last, memory_order_relaxed);
