@@ -40,6 +40,11 @@
 #define PERIOD_MS 1000
 /* Most distributions allow 1,024 unless more are asked for. */
 #define DESCRIPTORS 16384
+/* After shorter calls the heap is counted in each HEAP_CALLS-th of a module
+ * only: they fill little memory, and with hundreds of processes the count takes
+ * as long as they do. The next call with a count is charged for it. */
+#define HEAP_NS 200000
+#define HEAP_CALLS 16
 /* Window over which a module's cost is compared with its budget. */
 #define BUDGET_MS 10000
 
@@ -121,9 +126,12 @@ static uint64_t cpu_us(const struct loop *loop)
  * processes when the part began. */
 static void charge(struct loop *loop, struct running *r, uint64_t others)
 {
-    uint64_t heap = owncost_heap_bytes(), now = others_us(r);
+    uint64_t part_ns = take_part(loop), now = others_us(r), heap;
 
-    r->cpu_ns += take_part(loop) + (now > others ? now - others : 0) * 1000;
+    r->cpu_ns += part_ns + (now > others ? now - others : 0) * 1000;
+    if (part_ns < HEAP_NS && r->calls % HEAP_CALLS)
+        return;
+    heap = owncost_heap_bytes();
     r->heap_bytes += (int64_t) (heap - loop->at_bytes);
     if (r->heap_bytes > r->heap_most)
         r->heap_most = r->heap_bytes;

@@ -327,7 +327,10 @@ static double single_cost(const struct blame *b, size_t process, bool *at_least)
             us = fmin(us, b->alone_us[rank] - usual_alone(b, c, v));
     }
     free(v);
-    *at_least = isfinite(us) && excess > SAME_WAIT * us;
+    /* without times operations may run beside the computation, and the others
+     * may lose less than they wait */
+    *at_least = isfinite(us) && excess > SAME_WAIT * us &&
+                b->findings->run_us > 0;
     for (size_t i = 0; i < b->p->n; i++)
         joined += root_of(b->up, i) == root_of(b->up, process);
     return isfinite(us) ? fmax(fmin(us, excess), 0) * (double) (joined - 1) : 0;

@@ -160,10 +160,10 @@ kill_stepd() { # kill_stepd [srun]
     # the dead one's tasks go on, and their recordings grow
     wait_for 60 tasks_gone
 }
-tasks_gone() { # of this case
+tasks_gone() { # of this job
     local pid
     for pid in $(pgrep ncclsim); do
-        [ "$(readlink "/proc/$pid/cwd")" != "$PWD" ] || return 1
+        ! grep -qzx "SLURM_JOB_ID=$job" "/proc/$pid/environ" 2>/dev/null || return 1
     done
 }
 

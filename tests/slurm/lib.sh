@@ -150,6 +150,10 @@ job_gone() {
 job_of() { squeue -h -n "$1" -t R -o %i 2>/dev/null | head -n 1; }
 job_runs() { [ -n "$(job_of "$1")" ]; }
 
+# So many programs want the processors that a process of the test gets a fifth of one at most:
+# ranks stop for long, and what they compute does not show in samples.
+is_busy() { [ "$(cut -d. -f1 /proc/loadavg)" -ge $((5 * $(nproc))) ]; }
+
 # --- checks ----------------------------------------------------------------
 # why_none STEPDIR: what is there instead, and what the nodes' daemons said; fails.
 why_none() {
