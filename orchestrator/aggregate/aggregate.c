@@ -15,6 +15,7 @@
 #include "common/error.h"
 #include "common/fileio.h"
 #include "orchestrator/aggregate/clocks.h"
+#include "orchestrator/aggregate/intervals.h"
 #include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/aggregate/partial.h"
 #include "orchestrator/aggregate/result_build.h"
@@ -425,6 +426,11 @@ static void take_timeline(struct jp_result *r, struct source_facts *file)
 {
     if (file->timeline && r->timelines) {
         file->timeline->ordered = file->sequence && r->sequences;
+        if (file->timeline->intervals &&
+            intervals_cut(file->timeline->intervals) < 0) {
+            intervals_destroy(file->timeline->intervals);
+            file->timeline->intervals = NULL;
+        }
         r->timelines[r->n_timelines++] = file->timeline;
         file->timeline = NULL;
     }

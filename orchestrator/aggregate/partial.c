@@ -246,7 +246,8 @@ static int load_timelines(struct partial *partial)
 
     while ((type = next_block(partial, &r.in, NULL)) == PARTIAL_HANG ||
            type == PARTIAL_SEQUENCE || type == PARTIAL_TIMELINE ||
-           type == PARTIAL_STRIP) /* other than timelines are skipped */
+           type == PARTIAL_STRIP ||
+           type == PARTIAL_INTERVALS) /* other than timelines are skipped */
         if (type == PARTIAL_TIMELINE &&
             (partial_get_process(&r, PARTIAL_TIMELINE) < 0 || r.in.bad ||
              r.in.at != r.in.end))
@@ -276,11 +277,13 @@ static bool in_order(const struct partial *p, const struct partial_in *r,
         (type == PARTIAL_MESSAGES && p->version < PARTIAL_COURSE) ||
         (type == PARTIAL_MEMBERS && p->version < PARTIAL_PROCESSES) ||
         (type == PARTIAL_SEQUENCE && p->version < PARTIAL_SEQUENCES) ||
+        (type == PARTIAL_INTERVALS && p->version < PARTIAL_OWN) ||
         (type == PARTIAL_WORD && p->version < PARTIAL_WORDS) ||
         (type == PARTIAL_PHASES && p->version < PARTIAL_WORDS))
         return false;
     if (type == PARTIAL_TABLES || type == PARTIAL_SEQUENCE ||
-        type == PARTIAL_TIMELINE || type == PARTIAL_STRIP)
+        type == PARTIAL_TIMELINE || type == PARTIAL_STRIP ||
+        type == PARTIAL_INTERVALS)
         return !r->first && r->n_hangs == p->n_recordings;
     return r->first;
 }
@@ -312,6 +315,7 @@ static int take_payload(struct partial_in *r, enum partial_block type)
     case PARTIAL_SEQUENCE:
     case PARTIAL_TIMELINE:
     case PARTIAL_STRIP:
+    case PARTIAL_INTERVALS:
         return partial_get_process(r, type);
     case PARTIAL_OPS:
         return partial_get_ops(r);

@@ -26,19 +26,21 @@
  * times of messages over the run, and those before PROCESSES do not tell
  * processes of equal host and pid, or the devices of one process, apart. From
  * version WORDS on a file may have what its markers count, and there are
- * algorithms, protocols and clocks. From SEQUENCES on there are those. */
+ * algorithms, protocols and clocks. From SEQUENCES on there are those, and from
+ * OWN on the longest intervals of processes. */
 enum {
     /* differs in two bits from each older one, so that no flipped bit makes one
-     * of another: the head has no checksum. 16 was written for a day, with and
-     * without phases, and is refused: its files are read instead. */
-    PARTIAL_VERSION = 32,
+     * of another: the head has no checksum. 16 and 32 were written for a day
+     * or two, and are refused: their files are read instead. */
+    PARTIAL_VERSION = 64,
     PARTIAL_BEFORE = 8, /* the version before it */
     PARTIAL_OLDEST = 5,
     PARTIAL_STRIPS = 7,
     PARTIAL_COURSE = 8,
     PARTIAL_PROCESSES = PARTIAL_VERSION,
     PARTIAL_WORDS = PARTIAL_VERSION,
-    PARTIAL_SEQUENCES = PARTIAL_VERSION
+    PARTIAL_SEQUENCES = PARTIAL_VERSION,
+    PARTIAL_OWN = PARTIAL_VERSION
 };
 
 /* A log that a partial was made from; path is relative to raw/<node>/. */

@@ -31,15 +31,16 @@ enum partial_block {
     PARTIAL_STRAYS = 5,
     PARTIAL_OPS = 6,
     PARTIAL_END = 7,
-    PARTIAL_HANG = 8,      /* of one recording; between files and tables */
-    PARTIAL_KERNELS = 9,   /* of each AlltoAll, by member */
-    PARTIAL_TIMELINE = 10, /* of one file; between those and the tables */
-    PARTIAL_STRIP = 11,    /* of one file, after its timeline */
-    PARTIAL_MESSAGES = 12, /* their times over the run, by member */
-    PARTIAL_MEMBERS = 13,  /* what tells the members' processes apart */
-    PARTIAL_WORD = 14,     /* algorithms, protocols, CPUs' clocks */
-    PARTIAL_SEQUENCE = 15, /* of one file, before its timeline */
-    PARTIAL_PHASES = 16,   /* of the program, and of strays and operations */
+    PARTIAL_HANG = 8,       /* of one recording; between files and tables */
+    PARTIAL_KERNELS = 9,    /* of each AlltoAll, by member */
+    PARTIAL_TIMELINE = 10,  /* of one file; between those and the tables */
+    PARTIAL_STRIP = 11,     /* of one file, after its timeline */
+    PARTIAL_MESSAGES = 12,  /* their times over the run, by member */
+    PARTIAL_MEMBERS = 13,   /* what tells the members' processes apart */
+    PARTIAL_WORD = 14,      /* algorithms, protocols, CPUs' clocks */
+    PARTIAL_SEQUENCE = 15,  /* of one file, before its timeline */
+    PARTIAL_PHASES = 16,    /* of the program, and of strays and operations */
+    PARTIAL_INTERVALS = 17, /* of one file, after its strip */
     PARTIAL_N_TYPES
 };
 
@@ -116,8 +117,8 @@ struct partial_in {
 
 /* Each reads one block's payload. 0, or -1: damaged, or no memory. */
 int partial_get_files(struct partial *partial, struct jpr_in *in);
-/* PARTIAL_HANG goes to r->evidence; PARTIAL_SEQUENCE, PARTIAL_TIMELINE and
- * PARTIAL_STRIP go to their file. */
+/* PARTIAL_HANG goes to r->evidence; PARTIAL_SEQUENCE, PARTIAL_TIMELINE,
+ * PARTIAL_STRIP and PARTIAL_INTERVALS go to their file. */
 int partial_get_process(struct partial_in *r, enum partial_block type);
 /* TABLES, PAIRS, BITS, KERNELS, MESSAGES or STRAYS, into the join. */
 int partial_get_table(struct partial_in *r, enum partial_block type);

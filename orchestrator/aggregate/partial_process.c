@@ -1,14 +1,15 @@
 /* partial_process.c - what a partial keeps of each process: the evidence of
- * hangs, the timeline and the strip.
+ * hangs, the timeline, the strip and the longest intervals.
  *
- * Three kinds of blocks, each with functions that put and get it.
- * partial_put_processes writes them all in the order that partial.c expects:
- * all evidence, then for each file its timeline and its strip. */
+ * Each kind of block has functions that put and get it. partial_put_processes
+ * writes them all in the order that partial.c expects: all evidence, then for
+ * each file its timeline, its strip and its intervals. */
 #include "orchestrator/aggregate/partial_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "orchestrator/aggregate/intervals.h"
 #include "orchestrator/aggregate/timeline.h"
 
 /* --- operations that had not ended, by a recording --- */
@@ -589,6 +590,137 @@ out:
     return rc;
 }
 
+/* --- intervals: the longest ones over the run --- */
+
+/* Intervals and the number of their file. */
+struct intervals_item {
+    size_t file;
+    const struct intervals *intervals;
+};
+
+static void put_interval(struct jpr_out *out, const struct interval *x,
+                         const struct interval *before)
+{
+    jpr_put_u64(out, x->from_us - before->to_us);
+    jpr_put_u64(out, x->to_us - x->from_us);
+    jpr_put_delta(out, x->sn, before->sn);
+    jpr_put_delta(out, x->nth, before->nth);
+    jpr_put_u64(out, x->series == UINT32_MAX ? 0 : (uint64_t) x->series + 1);
+}
+
+static void put_intervals(struct jpr_out *out, const void *arg)
+{
+    const struct intervals_item *item = arg;
+    const struct intervals *p = item->intervals;
+    struct interval before = {.to_us = p->first_us};
+
+    jpr_put_u64(out, item->file);
+    jpr_put_u64(out, p->ops);
+    jpr_put_u64(out, p->first_us);
+    jpr_put_u64(out, p->clock_us - p->first_us);
+    jpr_put_u64(out, p->own_us);
+    jpr_put_u64(out, p->least_us);
+    for (unsigned i = 0; i < INTERVALS_WAITS; i++) {
+        jpr_put_u64(out, p->waits[i].us);
+        jpr_put_u64(out, p->waits[i].end_us);
+    }
+    jpr_put_u64(out, p->n_series);
+    for (uint32_t i = 0; i < p->n_series; i++)
+        put_series(out, &p->series[i]);
+    jpr_put_u64(out, p->n);
+    for (size_t i = 0; i < p->n; i++) {
+        put_interval(out, &p->at[i], &before);
+        before = p->at[i];
+    }
+}
+
+/* Writes the intervals of a timeline, if it has some. They get cut. */
+static int put_intervals_of(struct partial_out *w, size_t file,
+                            struct intervals *intervals)
+{
+    const struct intervals_item item = {file, intervals};
+
+    if (!intervals)
+        return 0;
+    if (intervals_cut(intervals) < 0)
+        return error_set(w->err, "out of memory");
+    return partial_put_block(w, PARTIAL_INTERVALS, put_intervals, &item);
+}
+
+enum { INTERVAL_BYTES = 5 }; /* at least */
+
+/* False: damaged. before: that of the one before. */
+static bool get_interval(struct jpr_in *in, const struct intervals *p,
+                         const struct interval *before, struct interval *x)
+{
+    uint64_t series;
+
+    x->from_us = before->to_us + jpr_get_bounded(in, INT64_MAX);
+    x->to_us = x->from_us + jpr_get_bounded(in, INT64_MAX);
+    x->sn = jpr_get_delta(in, before->sn);
+    x->nth = (uint32_t) jpr_get_delta(in, before->nth);
+    series = jpr_get_bounded(in, p->n_series);
+    x->series = series ? (uint32_t) series - 1 : UINT32_MAX;
+    return !in->bad && x->from_us >= before->to_us && x->to_us > x->from_us &&
+           x->to_us <= p->clock_us && x->nth >= before->nth &&
+           x->to_us - x->from_us > p->least_us;
+}
+
+/* False: damaged, or no memory. */
+static bool get_intervals(struct jpr_in *in, struct intervals *p)
+{
+    struct interval before;
+    uint64_t n;
+
+    p->ops = jpr_get_bounded(in, INT64_MAX);
+    p->first_us = jpr_get_bounded(in, INT64_MAX);
+    p->clock_us = p->first_us + jpr_get_bounded(in, INT64_MAX - p->first_us);
+    p->own_us = jpr_get_bounded(in, p->clock_us - p->first_us);
+    p->least_us = jpr_get_bounded(in, INT64_MAX);
+    for (unsigned i = 0; i < INTERVALS_WAITS; i++) {
+        p->waits[i].us = jpr_get_bounded(in, RECORD_MAX_TIME_US);
+        p->waits[i].end_us = jpr_get_bounded(in, p->clock_us);
+    }
+    n = jpr_get_bounded(in, (size_t) (in->end - in->at) / SERIES_BYTES);
+    if (in->bad || n > TIMELINE_SERIES)
+        return false;
+    p->series = calloc((size_t) n + 1, sizeof(*p->series));
+    if (!p->series)
+        return false;
+    while (p->n_series < n)
+        if (!get_series(in, &p->series[p->n_series++]))
+            return false;
+    n = jpr_get_bounded(in, (size_t) (in->end - in->at) / INTERVAL_BYTES);
+    if (in->bad || n > INTERVALS_MOST)
+        return false;
+    p->at = calloc((size_t) n + 1, sizeof(*p->at));
+    if (!p->at)
+        return false;
+    p->room = (size_t) n + 1;
+    before = (struct interval){.to_us = p->first_us};
+    for (; p->n < n; before = p->at[p->n++])
+        if (!get_interval(in, p, &before, &p->at[p->n]))
+            return false;
+    return !in->bad;
+}
+
+/* Reads intervals, which follow the strip of their timeline, and cuts them to
+ * the report's number. 0, or -1: damaged, or no memory. */
+static int get_intervals_of(struct partial_in *r)
+{
+    struct partial *p = r->partial;
+    size_t at = (size_t) jpr_get_bounded(&r->in, UINT32_MAX);
+    struct timeline *t;
+
+    if (r->in.bad || at + 1 != r->next_timeline ||
+        !(t = p->files[at].read.timeline) || t->intervals)
+        return -1;
+    t->intervals = intervals_create(strip_bins(p->timeline_events));
+    return t->intervals && get_intervals(&r->in, t->intervals)
+               ? intervals_cut(t->intervals)
+               : -1;
+}
+
 /* --- all processes of a node --- */
 
 int partial_put_processes(struct partial_out *w, const struct jp_logwalk *walk,
@@ -602,7 +734,8 @@ int partial_put_processes(struct partial_out *w, const struct jp_logwalk *walk,
              put_followed(w, i, true, files[i].sequence) < 0) ||
             (files[i].timeline &&
              (put_followed(w, i, false, files[i].timeline) < 0 ||
-              put_strip_of(w, i, files[i].timeline->strip) < 0)))
+              put_strip_of(w, i, files[i].timeline->strip) < 0 ||
+              put_intervals_of(w, i, files[i].timeline->intervals) < 0)))
             return -1;
     return 0;
 }
@@ -612,5 +745,6 @@ int partial_get_process(struct partial_in *r, enum partial_block type)
     return type == PARTIAL_HANG       ? take_hang(r)
            : type == PARTIAL_SEQUENCE ? get_followed(r, true)
            : type == PARTIAL_TIMELINE ? get_followed(r, false)
-                                      : get_strip_of(r);
+           : type == PARTIAL_STRIP    ? get_strip_of(r)
+                                      : get_intervals_of(r);
 }

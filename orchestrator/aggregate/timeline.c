@@ -15,6 +15,7 @@
 
 #include "common/record.h"
 #include "common/vector.h"
+#include "orchestrator/aggregate/intervals.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
 
 enum {
@@ -318,7 +319,8 @@ struct timeline *timeline_create(uint64_t limit, uint64_t bins)
         return NULL;
     timeline->limit = limit;
     timeline->pid = -1; /* unknown yet */
-    if (bins && !(timeline->strip = strip_create(bins))) {
+    if (bins && (!(timeline->strip = strip_create(bins)) ||
+                 !(timeline->intervals = intervals_create(bins)))) {
         timeline_destroy(timeline);
         return NULL;
     }
@@ -330,6 +332,7 @@ void timeline_destroy(struct timeline *timeline)
     if (!timeline)
         return;
     strip_destroy(timeline->strip);
+    intervals_destroy(timeline->intervals);
     free(timeline->series);
     hash_fini(&timeline->table);
     free(timeline->bytes);
@@ -471,7 +474,8 @@ int timeline_add(struct timeline *t, const struct record *r)
     /* a known series is of the timeline's process */
     if (!is_known)
         note_process(t, r);
-    if (t->strip && strip_add(t->strip, r) < 0)
+    if ((t->strip && strip_add(t->strip, r) < 0) ||
+        (t->intervals && intervals_add(t->intervals, r) < 0))
         return -1;
     /* after the first operation that is left out all are, so there is no gap */
     if (t->left || t->n >= t->limit) {
@@ -535,13 +539,18 @@ static int append(struct timeline *into, const struct timeline *next,
 int timeline_join(struct timeline *into, const struct timeline *next)
 {
     struct strip *strip = into->strip;
+    struct intervals *intervals = into->intervals;
     int rc;
 
-    into->strip = NULL; /* it takes over the next one's */
+    into->strip = NULL; /* both take over the next one's */
+    into->intervals = NULL;
     rc = append(into, next, true);
     into->strip = strip;
+    into->intervals = intervals;
     if (rc == 0 && strip && next->strip)
         rc = strip_join(strip, next->strip);
+    if (rc == 0 && intervals && next->intervals)
+        rc = intervals_join(intervals, next->intervals);
     return rc;
 }
 

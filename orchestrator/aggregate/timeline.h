@@ -6,8 +6,9 @@
  * microseconds of the process' own clock.
  *
  * A timeline holds no more operations than its limit. Later ones are left out,
- * so a timeline is the begin of its file without a gap. All timelines of a run
- * share TIMELINE_EVENTS in equal parts. A series is what its operations have in
+ * so a timeline is the begin of its file without a gap; intervals.h has what of
+ * the rest single stalls need. All timelines of a run share TIMELINE_EVENTS in
+ * equal parts. A series is what its operations have in
  * common; a timeline has at most TIMELINE_SERIES. */
 #ifndef JP_AGGREGATE_TIMELINE_H
 #define JP_AGGREGATE_TIMELINE_H
@@ -84,6 +85,8 @@ struct strip {
     } known[STRIP_KNOWN];
 };
 
+struct intervals;
+
 struct timeline {
     char host[RECORD_MAX_HOST + 1];
     int64_t pid;
@@ -103,6 +106,8 @@ struct timeline {
     uint64_t first_us, last_us; /* start of the first and the last operation */
     struct strip *strip; /* of all operations, including those left out. Owned.
                             NULL: not wanted */
+    struct intervals *intervals; /* of all operations, too. Owned. NULL: not
+                                    wanted, or not known */
     /* Records with this record.series are of this process and of series[at].
      * The numbers hold while one reader reads the file. */
     struct timeline_known {
@@ -111,8 +116,9 @@ struct timeline {
     } known[TIMELINE_KNOWN];
 };
 
-/* A timeline of `limit` operations at most, on the heap, with a strip of `bins`
- * bins (0: without a strip). NULL: no memory. timeline_destroy takes NULL. */
+/* A timeline of `limit` operations at most, on the heap, with intervals and a
+ * strip of `bins` bins (0: without both). NULL: no memory. timeline_destroy
+ * takes NULL. */
 struct timeline *timeline_create(uint64_t limit, uint64_t bins);
 void timeline_destroy(struct timeline *timeline);
 

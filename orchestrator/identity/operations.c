@@ -25,12 +25,14 @@ static uint32_t *sort_comms(const struct jp_result *r)
     return comms;
 }
 
-/* Returns the result's communicator of a series; UINT32_MAX: unknown. Several
- * may have the same id; then the numbers of ranks and nodes decide, or, for a
- * series without them, that the result has guessed them. */
-static uint32_t find_comm(const struct jp_result *r, const uint32_t *comms,
-                          const struct timeline_series *s)
+/* Several communicators may have the same id; then the numbers of ranks and
+ * nodes decide, or, for a series without them, that the result has guessed
+ * them. */
+uint32_t operations_comm(const struct operations *o,
+                         const struct timeline_series *s)
 {
+    const struct jp_result *r = o->result;
+    const uint32_t *comms = o->comms;
     size_t low = 0, high = r->n_comms;
 
     while (low < high) {
@@ -70,8 +72,7 @@ static uint32_t find_func(struct operations *o, const char *name)
 
 /* Fills the series of a source, and its process: that of the first series with
  * a known rank. A mixed timeline has several processes. */
-static void fill_source(struct operations *o, const uint32_t *comms,
-                        struct operations_source *source)
+static void fill_source(struct operations *o, struct operations_source *source)
 {
     const struct timeline *t = source->timeline;
 
@@ -80,7 +81,7 @@ static void fill_source(struct operations *o, const uint32_t *comms,
         struct operations_series *to = &source->series[i];
         size_t rank;
 
-        to->comm = find_comm(o->result, comms, from);
+        to->comm = operations_comm(o, from);
         to->func = find_func(o, from->func);
         to->good = to->comm != UINT32_MAX && to->func < OPERATIONS_FUNCS - 1 &&
                    o->result->comms[to->comm].n_ranks > 1;
@@ -97,12 +98,12 @@ int operations_init(struct operations *o, const struct jp_result *result,
 {
     size_t n = result->n_timelines + (sequences ? result->n_sequences : 0);
     size_t before = n - result->n_timelines, of = 0;
-    uint32_t *comms = sort_comms(result);
     int rc = -1;
 
-    *o = (struct operations){.processes = processes, .result = result};
+    *o = (struct operations){
+        .processes = processes, .result = result, .comms = sort_comms(result)};
     o->sources = calloc(n + 1, sizeof(*o->sources));
-    if (!comms || !o->sources)
+    if (!o->comms || !o->sources)
         goto out;
     for (size_t i = 0; i < n; i++) {
         struct operations_source *source = &o->sources[of];
@@ -119,11 +120,10 @@ int operations_init(struct operations *o, const struct jp_result *result,
         if (!source->series)
             goto out;
         o->n_sources = ++of;
-        fill_source(o, comms, source);
+        fill_source(o, source);
     }
     rc = 0;
 out:
-    free(comms);
     if (rc < 0)
         operations_fini(o);
     return rc;
@@ -134,6 +134,7 @@ void operations_fini(struct operations *o)
     for (size_t i = 0; i < o->n_sources; i++)
         free(o->sources[i].series);
     free(o->sources);
+    free(o->comms);
     *o = (struct operations){.sources = NULL};
 }
 

@@ -52,6 +52,7 @@ struct operations {
     uint32_t n_funcs;
     struct operations_source *sources; /* in the order of the result */
     size_t n_sources;
+    uint32_t *comms; /* of the result, by id. For operations.c only */
 };
 
 /* Makes the sources of all timelines; or, where sequences are wanted, of these
@@ -64,6 +65,10 @@ void operations_fini(struct operations *o);
 
 /* Sorts the sources by process; those of a process stay in their order. */
 void operations_sort(struct operations *o);
+
+/* Returns the result's communicator of a series; UINT32_MAX: unknown. */
+uint32_t operations_comm(const struct operations *o,
+                         const struct timeline_series *series);
 
 struct operations_reader {
     const struct operations_source *source;

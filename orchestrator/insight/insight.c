@@ -456,26 +456,6 @@ static void answer_lateness(struct jp_insight *x, const struct jp_result *r)
     answer_nodes(x, &seen, &x->hypotheses);
 }
 
-/* Stops do not count as lateness, and own times are looked at after the
- * question of late ranks was answered. Leaves the ranks out that stop: their
- * stops may add up to more. */
-static void leave_out_named(struct jp_insight *x)
-{
-    struct jp_hypotheses *h = &x->hypotheses;
-    struct jp_judgement *late = &h->of[JP_HYPOTHESIS_LATE_RANK];
-    size_t named = 0;
-
-    /* all of them, and not those alone that are told */
-    for (size_t i = 0; x->stalls.judged && i < x->judge->n; i++)
-        named += x->judge->answers[i].kind == JUDGE_STALL;
-    if (named && late->state == JP_HYPOTHESIS_NOT_FOUND && late->least > 0 &&
-        !*late->text && named < x->processes.n)
-        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND,
-                       late->least, "%s of %s ranks no later than %s",
-                       FIG_COUNT(x->processes.n - named),
-                       FIG_COUNT(x->processes.n), FIG_SHARE(late->least));
-}
-
 /* --- all analyses -------------------------------------------------------- */
 
 /* Fills x->expected: for each cell the bandwidth by peaks or baseline; without
@@ -541,7 +521,8 @@ static int judge(struct jp_insight *x, const struct jp_result *r,
     /* last: it speaks where nothing else was found */
     if (rc == 0)
         rc = owntime_findings(r, p, x->judge, &x->findings);
-    leave_out_named(x);
+    if (x->stalls.judged)
+        stalls_leave_out(p, x->judge, &x->hypotheses);
 out:
     netseries_fini(&series);
     return rc;

@@ -345,7 +345,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_LATE_MANY] =
         {"late_ranks_max", 4, JP_LIMIT_IS_NUMBER,
          "One finding names the first of the late ranks, and their "
-         "number, where there are more than {}",
+         "number, where there are more than {}; of ranks that stall, as "
+         "many are named, and the others counted",
          "more late ranks have no single cause"},
     /* --- stages, and ranks that stop at times ------------------------------ */
     [JP_LIMIT_STAGE_PIPELINES] =

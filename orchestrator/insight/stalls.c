@@ -75,9 +75,14 @@ static int find_moments(const struct jp_result *r, const struct judge_answer *a,
 {
     struct ops_reader *reader = calloc(1, sizeof(*reader));
 
-    *at = (struct moments){0};
+    *at = (struct moments){(double) a->waits[0].end_us,
+                           (double) a->waits[a->times - 1].end_us};
     if (!reader)
         return -1;
+    if (at->first > 0) {
+        free(reader);
+        return 0;
+    }
     reader->ops = r->ops;
     ops_want(reader, OPS_SN | OPS_COUNTS | OPS_DUMP_MIN | OPS_STARTS);
     for (size_t i = 0; r->ops && i < r->n_ops; i++) {
@@ -139,10 +144,10 @@ static int add_stalls(const struct jp_result *r, const struct jp_processes *p,
         snprintf(seen, sizeof(seen), ", seen in %.40s",
                  name_of(&r->comms[f->comm]));
     snprintf(f->text, sizeof(f->text),
-             "%s stalled %s times, for %s (at most %s), %s%s; cost %s",
-             processes_describe(p, r, who, name), FIG_COUNT(a->times),
-             FIG_US(f->by_us), FIG_US(a->longest_us), when, seen,
-             FINDING_LOSS(f));
+             "%s stalled %s%s times, for %s (at most %s), %s%s; cost %s",
+             processes_describe(p, r, who, name), a->more ? "at least " : "",
+             FIG_COUNT(a->times), FIG_US(f->by_us), FIG_US(a->longest_us), when,
+             seen, FINDING_LOSS(f));
     snprintf(f->next, sizeof(f->next), "%s",
              a->every > 0
                  ? "check what that process does at such intervals: a "
@@ -176,36 +181,41 @@ static int add_once(const struct jp_result *r, const struct jp_processes *p,
 {
     const struct jp_process *who = &p->list[a->process];
     const struct judge_wait *x = &a->waits[0];
-    const struct jp_comm *comm = &r->comms[x->in.comm];
     struct jp_finding *f = findings_add(findings, JP_FINDING_LONG_WAIT);
     char name[JP_PROCESS_NAME_LEN], whom[40] = "the others", most[40] = "";
-    char when[80] = "", before[200] = "", in[150];
+    char when[80] = "", before[200] = "", in[150] = "one operation";
     bool same = x->in.comm == x->last.comm && x->in.func == x->last.func;
-    size_t rank = processes_rank_in(p, r, a->process, x->in.comm);
 
     if (!f || owntime_fill(r, p, j, a, findings, f) < 0)
         return -1;
-    f->comm = (int64_t) x->in.comm;
-    f->rank = rank == SIZE_MAX ? -1 : (int64_t) r->ranks[rank].rank;
+    if (x->in.func) {
+        size_t rank = processes_rank_in(p, r, a->process, x->in.comm);
+
+        f->comm = (int64_t) x->in.comm;
+        f->rank = rank == SIZE_MAX ? -1 : (int64_t) r->ranks[rank].rank;
+        format_place(r, &x->in, same ? x->last.sn : 0, in, sizeof(in));
+    }
     f->from_us = at->first > 0 ? at->first : NAN;
     f->to_us = f->from_us + x->us;
-    if (x->in.numbered) {
-        f->others = comm->n_ranks - 1;
+    if (x->in.func && x->in.numbered) {
+        f->others = r->comms[x->in.comm].n_ranks - 1;
         snprintf(whom, sizeof(whom), "%s rank%s", FIG_COUNT(f->others),
                  plural(f->others));
     }
     finding_count(f, x->us, x->ops, 0);
-    format_place(r, &x->in, same ? x->last.sn : 0, in, sizeof(in));
     if (x->ops > 1)
         snprintf(most, sizeof(most), " (at most %s)", FIG_US(x->most_us));
     if (isfinite(f->from_us))
         snprintf(when, sizeof(when), ", at %s", FIG_UTC((uint64_t) f->from_us));
-    if (j->timed) {
+    if (j->timed && x->before.func) {
         char last[150];
 
         format_place(r, &x->before, 0, last, sizeof(last));
         snprintf(before, sizeof(before), "; it was on its own for %s after %s",
                  FIG_US(x->own_us), last);
+    } else if (j->timed) {
+        snprintf(before, sizeof(before), "; it was on its own for %s before it",
+                 FIG_US(x->own_us));
     }
     snprintf(f->text, sizeof(f->text),
              "%s kept %s waiting for %s, in %s%s%s%s; cost %s",
@@ -265,8 +275,9 @@ static const char *why_not(const struct jp_result *r,
                : "too few operations to tell a stall from chance";
 }
 
-static void answer(const struct jp_result *r, const struct judge *j,
-                   const char *why, struct jp_hypotheses *h)
+static void answer(const struct jp_result *r, const struct jp_processes *p,
+                   const struct judge *j, const char *why,
+                   struct jp_hypotheses *h)
 {
     const char *in = expected_seen(r) < 1 - limits_get(JP_LIMIT_STATED)
                          ? " in the operations that were recorded"
@@ -278,7 +289,14 @@ static void answer(const struct jp_result *r, const struct judge *j,
                        "%s", why);
         return;
     }
-    if (j->part)
+    if (j->crowd) {
+        hypothesis_set(h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "%s of %s ranks stop at times of their own, so their "
+                       "work differs",
+                       FIG_COUNT(j->crowd), FIG_COUNT(p->n));
+        return;
+    }
+    if (j->part && !j->kept)
         snprintf(part, sizeof(part), " in the first %s of the run",
                  FIG_SHARE(fmin(j->clock_us / j->run_us, 1)));
     /* the smallest effect of the question is that of stalls that come again */
@@ -288,16 +306,27 @@ static void answer(const struct jp_result *r, const struct judge *j,
         FIG_US(j->stall_again_us), FIG_US(j->stall_once_us), in, part);
 }
 
+/* Adds to the last finding how many more ranks stall than are told. */
+static void tell_rest(struct jp_findings *findings, size_t told, size_t all)
+{
+    struct jp_finding *f = &findings->at[findings->n - 1];
+    size_t used = strlen(f->text);
+
+    snprintf(f->text + used, sizeof(f->text) - used,
+             "; %s more rank%s stalled, %s in all", FIG_COUNT(all - told),
+             plural(all - told), FIG_COUNT(all));
+}
+
 int stalls_findings(const struct jp_result *r, const struct jp_processes *p,
                     const struct judge *j, struct jp_lateness *lateness,
                     struct jp_findings *findings, struct jp_stalls *stalls)
 {
     const char *why = why_not(r, p, j);
-    size_t told = 0;
+    size_t stalling = 0, told = 0;
 
-    answer(r, j, why, findings->hypotheses);
+    answer(r, p, j, why, findings->hypotheses);
     *stalls = (struct jp_stalls){.once_us = NAN, .again_us = NAN};
-    if (why)
+    if (why || j->crowd)
         return 0;
     *stalls = (struct jp_stalls){.judged = true,
                                  .once_us = j->stall_once_us,
@@ -305,11 +334,31 @@ int stalls_findings(const struct jp_result *r, const struct jp_processes *p,
     for (size_t i = 0; i < j->n; i++) {
         if (j->answers[i].kind != JUDGE_STALL)
             continue;
-        if (!told++)
+        if (!stalling++)
             excuse(r, p, j, lateness);
-        if ((double) told <= limits_get(JP_LIMIT_LATE_MANY) &&
-            tell(r, p, j, &j->answers[i], findings) < 0)
+        if ((double) stalling > limits_get(JP_LIMIT_LATE_MANY))
+            continue;
+        if (tell(r, p, j, &j->answers[i], findings) < 0)
             return -1;
+        told++;
     }
+    if (told && stalling > told)
+        tell_rest(findings, told, stalling);
     return 0;
+}
+
+void stalls_leave_out(const struct jp_processes *p, const struct judge *j,
+                      struct jp_hypotheses *h)
+{
+    struct jp_judgement *late = &h->of[JP_HYPOTHESIS_LATE_RANK];
+    size_t named = 0;
+
+    for (size_t i = 0; i < j->n; i++)
+        named += j->answers[i].kind == JUDGE_STALL;
+    if (named && late->state == JP_HYPOTHESIS_NOT_FOUND && late->least > 0 &&
+        !*late->text && named < p->n)
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND,
+                       late->least, "%s of %s ranks no later than %s",
+                       FIG_COUNT(p->n - named), FIG_COUNT(p->n),
+                       FIG_SHARE(late->least));
 }

@@ -1158,6 +1158,57 @@ static void scale(struct work *w)
     }
 }
 
+/* So many are no culprits: the work differs. */
+static void drop_crowd(struct judge *j)
+{
+    for (size_t i = 0; i < j->n; i++)
+        j->crowd += j->answers[i].kind == JUDGE_STALL;
+    judge_drop_answers(j);
+}
+
+/* Names who stalls by the longest intervals of the whole run. What else was
+ * named is of its start. The walk does not reach them: a stall costs no more
+ * than another process was in flight for. 0 or -1. */
+static int judge_kept(struct work *w)
+{
+    const struct judge_run *run = w->run;
+    struct judge *j = w->j;
+    size_t n = run->kept_first[w->p->n], before = j->n, kept = before;
+    bool *stall = calloc(n + 1, sizeof(*stall));
+    bool *named = calloc(w->p->n + 1, sizeof(*named));
+    double worth_us = JUDGE_WORTH * j->run_us;
+    int rc = stall && named ? 0 : -1;
+
+    if (rc == 0)
+        rc = judge_stalls_find(j, run, run->kept_excess, worth_us, stall) < 0 ||
+                     judge_kept_sum(j, run) < 0 ||
+                     judge_stalls_name(j, run, run->kept_excess, stall, named) <
+                         0
+                 ? -1
+                 : 0;
+    for (size_t i = before; rc == 0 && i < j->n; i++) {
+        struct judge_answer *a = &j->answers[i];
+        double most_us = judge_kept_wait(run, a->process);
+
+        a->cost_us = 0;
+        for (size_t k = 0; k < a->times; k++)
+            a->cost_us += fmin(a->waits[k].us, most_us);
+        if (a->cost_us > worth_us)
+            j->answers[kept++] = *a;
+        else
+            free(a->waits);
+    }
+    j->kept = rc == 0;
+    j->n = rc == 0 ? kept : j->n;
+    if (rc == 0 && j->n - before > MOST_NAMED)
+        drop_crowd(j);
+    if (rc == 0 && j->n)
+        qsort(j->answers, j->n, sizeof(*j->answers), by_cost);
+    free(stall);
+    free(named);
+    return rc;
+}
+
 static int judge_all(struct work *w)
 {
     struct judge *j = w->j;
@@ -1167,12 +1218,14 @@ static int judge_all(struct work *w)
     for (size_t p = 0; rc == 0 && p < w->p->n; p++)
         if (j->processes[p].judged && !named[p])
             rc = name_process(w, p, named);
-    if (rc == 0)
+    if (rc == 0 && !w->run->kept)
         rc = judge_stalls_name(j, w->run, w->excess, w->stall, named);
     if (rc == 0 && j->n > MOST_NAMED)
-        judge_drop_answers(j); /* so many are no culprits: the work differs */
+        drop_crowd(j);
     free(named);
-    return rc < 0 ? -1 : price_all(w);
+    if (rc == 0)
+        rc = price_all(w);
+    return rc == 0 && w->run->kept ? judge_kept(w) : rc;
 }
 
 /* Follows the clocks, or takes those of the records. 0 or -1. */
@@ -1225,7 +1278,7 @@ struct judge *judge_run(const struct jp_result *r, const struct jp_processes *p,
         rc = 0;
         goto out;
     }
-    j->run_us = run_us > 0 ? run_us : j->clock_us;
+    j->run_us = run_us > 0 ? run_us : fmax(j->clock_us, run.kept_us);
     w.worth_us = JUDGE_WORTH * (j->part ? j->clock_us : j->run_us);
     j->processes = calloc(p->n + 1, sizeof(*j->processes));
     w.excess = calloc((size_t) j->events + 1, sizeof(*w.excess));
@@ -1236,7 +1289,7 @@ struct judge *judge_run(const struct jp_result *r, const struct jp_processes *p,
         goto out;
     scale(&w);
     rc = set_excess(&w);
-    if (rc == 0)
+    if (rc == 0 && !run.kept)
         rc = judge_stalls_find(j, &run, w.excess, w.worth_us, w.stall);
     if (rc == 0)
         rc = measure(&w);

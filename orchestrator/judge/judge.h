@@ -44,7 +44,10 @@
  * all processes and questions. The smallest effect is the same threshold.
  *
  * Bounds. 4 Mi operations of processes (aggregate/timeline.h), 40 bytes each at
- * most while they are judged. Time is O(n log n) of them.
+ * most while they are judged. Time is O(n log n) of them. Of a longer run the
+ * start is judged so, and single intervals of all of the run by the longest
+ * ones of each process, which the aggregation keeps (aggregate/intervals.h), if
+ * records have start and end.
  */
 #ifndef JP_JUDGE_JUDGE_H
 #define JP_JUDGE_JUDGE_H
@@ -104,7 +107,9 @@ struct judge_wait {
     double us, most_us; /* excess: all of them, the longest */
     double own_us;      /* own time of the first */
     uint64_t ops;
-    struct judge_place before, in, last; /* of the first; of the last one */
+    struct judge_place before, in, last; /* of the first; of the last one. func
+                                            NULL: unknown */
+    uint64_t end_us; /* when it was over, by the process's clock; 0: unknown */
 };
 
 struct judge_answer {
@@ -127,6 +132,7 @@ struct judge_answer {
                            `rounds` times from the first to the last; 0: not
                            regularly */
     double rounds;
+    bool more; /* STALL: there may be more, which were too short to be kept */
     struct judge_wait *waits; /* STALL: [times], owned; else NULL */
 };
 
@@ -165,6 +171,9 @@ struct judge {
     const char *why;
     bool timed;       /* by start and end, not by durations alone */
     bool part;        /* of the start of the run only */
+    bool kept;        /* ... but stalls of all of it: by the longest intervals.
+                         Of each process total_us, comm_us and intervals are of
+                         all of it, too */
     bool replayed;    /* with nothing changed the walk gives the run. If not,
                          costs are NAN: operations overlap in an order that
                          the walk does not follow */
@@ -180,6 +189,8 @@ struct judge {
      * again, that would have been named; INFINITY: none would. */
     double stall_once_us, stall_again_us;
     size_t n_judged;
+    size_t crowd; /* processes that stall, if so many were named that nobody is
+                     told; else 0 */
     struct judge_process *processes; /* by processes->list */
     struct judge_answer *answers;    /* the costliest first */
     size_t n;
@@ -214,6 +225,12 @@ struct judge_item {
                  run */
 };
 
+/* The longest intervals of a process over the whole run. */
+struct judge_kept {
+    const struct intervals *of; /* of its timeline; NULL: it has no records */
+    struct judge_place *places; /* [series] owned; sn is not set */
+};
+
 /* What operations are numbered by. */
 struct judge_key {
     uint32_t comm;
@@ -243,7 +260,12 @@ struct judge_run {
     float *net_us; /* [op] */
     double *clock; /* [process] at the end */
     uint64_t lacking;
-    const char *why; /* NULL: fine */
+    struct judge_kept *kept; /* [process] NULL: the items are all of the run, or
+                                the longest intervals are not known */
+    uint32_t *kept_first;    /* [process] its first one among those of all */
+    float *kept_excess;      /* of each of them. NAN: nothing to compare with */
+    double kept_us;          /* the longest time from first start to last end */
+    const char *why;         /* NULL: fine */
 };
 
 /* Fills items (own times of timed records, too), roles and columns; own times
@@ -256,6 +278,23 @@ void judge_build_fini(struct judge_run *run);
  * operations net_us. *end_us: the longest clock at the end. 0, or -1: no
  * memory. */
 int judge_walk(struct judge_run *run, const float *own, double *end_us);
+
+/* --- judge_kept.c: a run longer than its timelines. For this room only. --- */
+
+struct operations;
+
+/* Sets kept and what belongs to it, if each process with items has intervals of
+ * one file. Borrows the result's timelines. 0, or -1: no memory. */
+int judge_kept_fill(struct judge_run *run, const struct operations *from);
+void judge_kept_fini(struct judge_run *run);
+
+/* Makes what is known of processes that of all of the run: total_us, comm_us
+ * and intervals. After stalls were found. 0, or -1: no memory. */
+int judge_kept_sum(struct judge *judge, const struct judge_run *run);
+
+/* Returns the longest time that an operation of another process was in flight,
+ * without the start. */
+double judge_kept_wait(const struct judge_run *run, size_t process);
 
 /* --- judge_answer.c. For this room only. ---------------------------------- */
 
@@ -273,7 +312,8 @@ double judge_chance(size_t n);
 /* --- judge_stall.c: single intervals. For this room only. ----------------- */
 
 /* Sets stall[item] for each interval that is a stall, and sums them up by
- * process. Sets the least that would have been named. 0, or -1: no memory. */
+ * process. Sets the least that would have been named. Where intervals are kept,
+ * both excess and stall are of these. 0, or -1: no memory. */
 int judge_stalls_find(struct judge *judge, const struct judge_run *run,
                       const float *excess, double worth_us, bool *stall);
 

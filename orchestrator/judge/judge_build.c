@@ -676,6 +676,8 @@ int judge_build(struct judge_run *run)
         rc = run->why ? 0 : find_roles(&b);
     if (rc == 0 && !run->why)
         rc = place_items(&b);
+    if (rc == 0 && !run->why && run->part && run->timed)
+        rc = judge_kept_fill(run, &b.from);
     keymap_fini(&b.map);
     free(b.keys);
     operations_fini(&b.from);
@@ -701,4 +703,5 @@ void judge_build_fini(struct judge_run *run)
     free(run->keys);
     free(run->net_us);
     free(run->clock);
+    judge_kept_fini(run);
 }

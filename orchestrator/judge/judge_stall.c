@@ -35,6 +35,7 @@
 #include <string.h>
 
 #include "common/stats.h"
+#include "orchestrator/aggregate/intervals.h"
 
 enum { PARTS = 64, LADDER = 5, MOST_OTHERS = 64 };
 
@@ -88,15 +89,66 @@ struct search {
     double alone_us; /* a single interval as long is told for sure */
 };
 
+/* --- intervals: items, or of a longer run those that are kept ------------- */
+
+static uint32_t first_of(const struct judge_run *run, size_t process)
+{
+    return run->kept ? run->kept_first[process] : run->first[process];
+}
+
+static const struct interval *kept_of(const struct judge_run *run,
+                                      size_t process, uint32_t i)
+{
+    return &run->kept[process].of->at[i - run->kept_first[process]];
+}
+
+/* Returns how many operations of the process came before the interval. */
+static uint32_t number_of(const struct judge_run *run, size_t process,
+                          uint32_t i)
+{
+    return run->kept ? kept_of(run, process, i)->nth : i - run->first[process];
+}
+
+/* Returns the operations of a process. */
+static uint64_t count_of(const struct judge_run *run, size_t process)
+{
+    if (!run->kept)
+        return run->first[process + 1] - run->first[process];
+    return run->kept[process].of ? run->kept[process].of->ops : 0;
+}
+
+/* Returns when the interval was over, as a part of the run. */
+static float at_of(const struct judge_run *run, size_t process, uint32_t i)
+{
+    const struct interval *x;
+
+    if (!run->kept)
+        return run->items[i].at;
+    x = kept_of(run, process, i);
+    return (float) ((double) (x->to_us - run->kept[process].of->first_us) /
+                    run->kept_us);
+}
+
+/* Returns the length up to which intervals of the other processes may not be
+ * kept; 0: all of them are known. process UINT32_MAX: of all. */
+static double unknown_up_to(const struct judge_run *run, uint32_t process)
+{
+    uint64_t us = 0;
+
+    for (uint32_t p = 0; run->kept && p < run->p->n; p++)
+        if (p != process && run->kept[p].of && run->kept[p].of->least_us > us)
+            us = run->kept[p].of->least_us;
+    return (double) us;
+}
+
 /* Returns true if the start of the run is over, by time or by the number of
  * operations: some programs have most of them early. */
 static bool is_started(const struct judge_run *run, uint32_t process,
-                       uint32_t item)
+                       uint32_t i)
 {
-    uint32_t first = run->first[process], n = run->first[process + 1] - first;
-
-    return run->items[item].at > (float) JUDGE_START ||
-           item - first > JUDGE_START * n;
+    return at_of(run, process, i) > (float) JUDGE_START ||
+           number_of(run, process, i) >
+               JUDGE_START * (double) count_of(run, process);
 }
 
 static uint32_t part_of(float at)
@@ -155,10 +207,12 @@ static bool begins(const struct search *s, const struct entry *e, double u,
     return true;
 }
 
-/* Sums up what is longer than u: of the process, and of the others. u 0: the
- * others show nothing. */
+/* Sums up what is longer than u: of the process, and of the others. floor_us:
+ * the length up to which the others' are not known. If they show nothing above
+ * it, they are taken to have KNOWN such ones. */
 static void sum_above(const struct search *s, const struct group *g,
-                      uint32_t process, double u, struct above of[2])
+                      uint32_t process, double floor_us, double u,
+                      struct above of[2])
 {
     double most;
 
@@ -173,8 +227,12 @@ static void sum_above(const struct search *s, const struct group *g,
         a->logs += u > 0 ? log(most / u) : 0;
         a->most = fmax(a->most, most);
     }
-    if (!of[1].n && !(u > 0))
-        of[1] = (struct above){.n = KNOWN, .most = PAUSE_US};
+    if (!of[1].n && !(u > floor_us)) {
+        double usual = fmax(PAUSE_US, u);
+
+        of[1] =
+            (struct above){.n = KNOWN, .us = KNOWN * usual, .most = u + usual};
+    }
     of[1].us = fmax(of[1].us, (double) of[1].n * PAUSE_US);
     of[1].logs =
         fmax(of[1].logs, u > 0 ? (double) of[1].n * log1p(PAUSE_US / u) : 0);
@@ -218,15 +276,16 @@ static double chance_of_share(double share, size_t n, double q)
 static double chance_of_process(const struct search *s, const struct group *g,
                                 uint32_t process, double *best_us)
 {
-    double best = 1, tried = 0;
+    double best = 1, tried = 0, floor_us = unknown_up_to(s->run, process);
 
     for (int k = 0; k < LADDER; k++) {
         double u = length_at(g, process, ladder[k]), own, others, chance;
         struct above of[2];
 
-        if (!g->known || (!(u > 0) && k))
+        if (!g->known || (!(u > floor_us) && k))
             break;
-        sum_above(s, g, process, u, of);
+        u = fmax(u, floor_us);
+        sum_above(s, g, process, floor_us, u, of);
         if (!of[1].n)
             continue;
         tried++;
@@ -256,12 +315,13 @@ static double alone_us(const struct search *s, double longest)
 static bool stands_out(const struct search *s, const struct group *all,
                        const struct group *role, uint32_t process, double *us)
 {
-    double longest = 0, role_us = 0;
+    double longest = 0, role_us = 0, others;
 
     for (uint32_t k = 0; k < PARTS; k++)
         longest = fmax(longest, (double) s->longest[process][k]);
+    others = fmax(length_at(all, process, 0), unknown_up_to(s->run, process));
     *us = 0;
-    if (all->known && longest > alone_us(s, length_at(all, process, 0)))
+    if (all->known && longest > alone_us(s, others))
         return true;
     return longest > JUDGE_STALL_US &&
            chance_of_process(s, all, process, us) < all->chance &&
@@ -274,19 +334,21 @@ static bool stands_out(const struct search *s, const struct group *all,
 static double stall_from(const struct search *s, const struct group *g,
                          uint32_t process, double best_us)
 {
-    double from = best_us;
+    double from = best_us, floor_us = unknown_up_to(s->run, process);
     struct above of[2];
 
     for (size_t k = 0; k <= MOST_OTHERS; k = k ? 2 * k : 1) {
         double u = length_at(g, process, k);
 
-        sum_above(s, g, process, u, of);
+        if (u < floor_us)
+            break;
+        sum_above(s, g, process, floor_us, u, of);
         if (u > 0 && of[0].n &&
             (double) of[1].n <=
                 OWN * (double) of[0].n * (double) (g->processes - 1))
             from = u;
     }
-    return fmax(from, JUDGE_STALL_US);
+    return fmax(from, fmax(floor_us, JUDGE_STALL_US));
 }
 
 /* Returns true if the process's intervals longer than `from` are few between
@@ -299,20 +361,19 @@ static bool are_stalls(const struct search *s, uint32_t process, double from,
     const struct judge_run *run = s->run;
     uint32_t first = UINT32_MAX, last = 0;
     double us = 0, squares = 0, n;
-    uint32_t count;
     bool once; /* all within two parts: one wait over several operations */
 
-    for (uint32_t i = run->first[process]; i < run->first[process + 1]; i++) {
+    for (uint32_t i = first_of(run, process); i < first_of(run, process + 1);
+         i++) {
         if (!is_started(run, process, i) || !((double) s->excess[i] > from))
             continue;
-        first = first == UINT32_MAX ? i : first;
-        last = i;
+        last = number_of(run, process, i);
+        first = first == UINT32_MAX ? last : first;
         us += (double) s->excess[i];
         squares += (double) s->excess[i] * (double) s->excess[i];
     }
     n = squares > 0 ? us * us / squares : 0;
-    count = run->first[process + 1] - run->first[process];
-    once = PARTS * (uint64_t) (last - first + 1) <= 2 * (uint64_t) count;
+    once = PARTS * (uint64_t) (last - first + 1) <= 2 * count_of(run, process);
     return us > s->worth_us && (once || n < FEW ||
                                 (n < DENSE * (last - first + 1) &&
                                  s->sums[process] - usual < 2 * us));
@@ -324,8 +385,8 @@ static void mark(const struct search *s, uint32_t process, double from,
 {
     struct judge_process *x = &s->j->processes[process];
 
-    for (uint32_t i = s->run->first[process]; i < s->run->first[process + 1];
-         i++) {
+    for (uint32_t i = first_of(s->run, process);
+         i < first_of(s->run, process + 1); i++) {
         stall[i] = is_started(s->run, process, i) &&
                    (double) s->excess[i] > from;
         if (!stall[i])
@@ -352,14 +413,16 @@ static double usual_sum(const struct search *s, uint32_t role)
 static void set_least(const struct search *s, const struct group *g)
 {
     double once = INFINITY, again = INFINITY;
+    double floor_us = unknown_up_to(s->run, UINT32_MAX);
 
     for (int k = 0; k < LADDER; k++) {
         double u = length_at(g, UINT32_MAX, ladder[k]), low = 0, high = 1, sum;
         struct above of[2];
 
-        if (!g->known || (!(u > 0) && k))
+        if (!g->known || (!(u > floor_us) && k))
             break;
-        sum_above(s, g, UINT32_MAX, u, of);
+        u = fmax(u, floor_us);
+        sum_above(s, g, UINT32_MAX, floor_us, u, of);
         if (!of[1].n)
             continue;
         for (int i = 0; i < 40; i++) {
@@ -382,9 +445,9 @@ static void set_least(const struct search *s, const struct group *g)
         }
     }
     /* in that time the run may wait for others anyway */
-    once = fmax(once, s->worth_us + length_at(g, UINT32_MAX, ladder[0]));
-    again =
-        fmax(again, s->worth_us / AGAIN + length_at(g, UINT32_MAX, ladder[0]));
+    floor_us = fmax(floor_us, length_at(g, UINT32_MAX, ladder[0]));
+    once = fmax(once, s->worth_us + floor_us);
+    again = fmax(again, s->worth_us / AGAIN + floor_us);
     if (g->known && g->processes)
         once = fmin(once, s->alone_us);
     again = fmin(again, once);
@@ -400,14 +463,21 @@ static void find_longest(struct search *s)
 
     for (uint32_t p = 0; p < run->p->n; p++) {
         s->sums[p] = NAN;
-        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++) {
-            float *at = &s->longest[p][part_of(run->items[i].at)];
+        if (run->kept && run->kept[p].of) {
+            /* what others of the role have, too, is no excess: see usual_sum */
+            s->sums[p] = (double) run->kept[p].of->own_us;
+            s->intervals[p] = (uint32_t) fmin((double) count_of(run, p), 1e9);
+        }
+        for (uint32_t i = first_of(run, p); i < first_of(run, p + 1); i++) {
+            float *at = &s->longest[p][part_of(at_of(run, p, i))];
 
             if (!isfinite(s->excess[i]) || !is_started(run, p, i))
                 continue;
+            *at = fmaxf(*at, s->excess[i]);
+            if (run->kept)
+                continue;
             s->sums[p] = (isnan(s->sums[p]) ? 0 : s->sums[p]) +
                          (double) s->excess[i];
-            *at = fmaxf(*at, s->excess[i]);
             s->intervals[p]++;
         }
     }
@@ -457,7 +527,8 @@ int judge_stalls_find(struct judge *j, const struct judge_run *run,
         find_longest(&s);
         fill_group(&s, 0, true, s.entries, &all);
         all.chance = judge_chance(all.processes);
-        s.alone_us = alone_us(&s, all.n ? (double) all.at[0].us : 0);
+        s.alone_us = alone_us(&s, fmax(all.n ? (double) all.at[0].us : 0,
+                                       unknown_up_to(run, UINT32_MAX)));
         set_least(&s, &all);
         for (uint32_t k = 0; k < run->n_roles; k++)
             find_in_role(&s, &all, k, stall);
@@ -473,12 +544,31 @@ int judge_stalls_find(struct judge *j, const struct judge_run *run,
 
 /* --- what is told --------------------------------------------------------- */
 
-/* Returns what is before, or at, the item. */
-static struct judge_place place_of(const struct judge_run *run, uint32_t item)
+/* Returns what follows a kept interval. */
+static struct judge_place place_of_kept(const struct judge_run *run, size_t p,
+                                        uint32_t i)
 {
-    uint32_t op = run->items[item].op;
-    const struct judge_key *key = &run->keys[run->key[op]];
+    const struct interval *x = kept_of(run, p, i);
+    struct judge_place place = {.func = NULL};
 
+    if (x->series != UINT32_MAX)
+        place = run->kept[p].places[x->series];
+    /* messages are counted from 1 */
+    place.sn = place.numbered || !x->sn ? x->sn : x->sn - 1;
+    return place;
+}
+
+/* Returns what is before, or at, the item of a process. */
+static struct judge_place place_of(const struct judge_run *run, size_t process,
+                                   uint32_t item)
+{
+    const struct judge_key *key;
+    uint32_t op;
+
+    if (run->kept)
+        return place_of_kept(run, process, item);
+    op = run->items[item].op;
+    key = &run->keys[run->key[op]];
     return (struct judge_place){.comm = key->comm,
                                 .func = key->func,
                                 .sn = key->low + op - key->base,
@@ -510,11 +600,29 @@ static void look_even(const uint32_t *at, double *scratch,
     }
 }
 
+/* Returns the wait that begins with an interval. */
+static struct judge_wait begin_wait(const struct judge_run *run, size_t process,
+                                    uint32_t i)
+{
+    struct judge_wait wait = {.in = place_of(run, process, i)};
+
+    if (run->kept) {
+        const struct interval *x = kept_of(run, process, i);
+
+        wait.own_us = (double) (x->to_us - x->from_us);
+        wait.end_us = x->to_us;
+    } else {
+        wait.own_us = (double) run->items[i].own_us;
+        wait.before = place_of(run, process, i - 1);
+    }
+    return wait;
+}
+
 /* Keeps the intervals of an answer; those in a row are one stall. 0 or -1. */
 static int keep_waits(const struct judge_run *run, const float *excess,
                       const bool *stall, size_t most, struct judge_answer *a)
 {
-    uint32_t first = run->first[a->process], last = UINT32_MAX;
+    uint32_t last = 0; /* number of the one before, + 1 */
     uint32_t *at = calloc(most + 1, sizeof(*at));
     double *scratch = calloc(most + 1, sizeof(*scratch));
     int rc = -1;
@@ -523,30 +631,47 @@ static int keep_waits(const struct judge_run *run, const float *excess,
     if (at && scratch && a->waits)
         rc = 0;
     a->times = 0;
-    for (uint32_t i = first; rc == 0 && i < run->first[a->process + 1]; i++) {
+    for (uint32_t i = first_of(run, a->process);
+         rc == 0 && i < first_of(run, a->process + 1); i++) {
+        uint32_t number = number_of(run, a->process, i);
         struct judge_wait *x;
 
         if (!stall[i])
             continue;
-        if (last != i - 1) {
-            at[a->times] = i;
-            a->waits[a->times++] =
-                (struct judge_wait){.own_us = (double) run->items[i].own_us,
-                                    .before = place_of(run, i - 1),
-                                    .in = place_of(run, i)};
+        if (!last || number > last) {
+            at[a->times] = number;
+            a->waits[a->times++] = begin_wait(run, a->process, i);
         }
-        last = i;
+        last = number + 1;
         x = &a->waits[a->times - 1];
         x->us += (double) excess[i];
         x->most_us = fmax(x->most_us, (double) excess[i]);
         x->ops++;
-        x->last = place_of(run, i);
+        x->last = place_of(run, a->process, i);
     }
     if (rc == 0)
         look_even(at, scratch, a);
     free(at);
     free(scratch);
     return rc;
+}
+
+/* Returns true if stalls of the process may not be kept: nothing is that is
+ * shorter than all of them and no stall. */
+static bool are_there_more(const struct judge_run *run, const bool *stall,
+                           size_t process)
+{
+    uint64_t shortest[2] = {UINT64_MAX, UINT64_MAX}; /* [stall] */
+
+    for (uint32_t i = first_of(run, process); i < first_of(run, process + 1);
+         i++) {
+        const struct interval *x = kept_of(run, process, i);
+        uint64_t us = x->to_us - x->from_us;
+
+        if (us < shortest[stall[i]])
+            shortest[stall[i]] = us;
+    }
+    return run->kept[process].of->least_us && shortest[0] > shortest[1];
 }
 
 int judge_stalls_name(struct judge *j, const struct judge_run *run,
@@ -563,6 +688,7 @@ int judge_stalls_name(struct judge *j, const struct judge_run *run,
             return -1;
         a->excess_us = x->stalls_us;
         a->longest_us = x->longest_us;
+        a->more = run->kept && are_there_more(run, stall, p);
     }
     return 0;
 }

@@ -661,7 +661,10 @@ static void reads_the_older_version(void **state)
     assert_false(takes(bytes, n, NULL)); /* it has one nevertheless */
     n = without_block(bytes, n, PARTIAL_STRIP);
     jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, PARTIAL_STRIPS - 1);
-    assert_false(takes(bytes, n, NULL)); /* they had no sequences, either */
+    assert_false(takes(bytes, n, NULL)); /* they had no intervals, either */
+    n = without_block(bytes, n, PARTIAL_INTERVALS);
+    jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, PARTIAL_STRIPS - 1);
+    assert_false(takes(bytes, n, NULL)); /* ... and no sequences ... */
     while (find_block(bytes, n, PARTIAL_SEQUENCE))
         n = without_block(bytes, n, PARTIAL_SEQUENCE);
     jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, PARTIAL_STRIPS - 1);
@@ -706,11 +709,11 @@ static void refuses_another_layout(void **state)
     uint8_t *bytes = make(*state, &n);
 
     assert_true(takes(bytes, n, NULL));
-    jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, 16);
+    jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, 32);
     assert_false(takes(bytes, n, &err));
-    assert_non_null(
-        strstr(err.text, "a partial of version 16; this release reads 5 to 8 "
-                         "and 32"));
+    assert_non_null(strstr(err.text,
+                           "a partial of version 32; this release reads 5 to 8 "
+                           "and 64"));
     free(bytes);
 }
 

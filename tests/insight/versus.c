@@ -1,7 +1,7 @@
 /* versus.c - the old rules, the judge alone, and both, over simulated jobs.
  *
- * usage: versus [-j JOBS] [-f FAMILY] [-i INPUT] [-r ROW] [-s SEED] [-x SEED]
- *               [-t] [-v] [JOBS]
+ * usage: versus [-j JOBS] [-f FAMILY] [-i INPUT] [-l EVENTS] [-r ROW]
+ *               [-s SEED] [-x SEED] [-t] [-v] [JOBS]
  *
  * Runs JOBS jobs for each row (20), ten times as many clean ones, by each kind
  * of input: recordings, verbose logs, plain Inspector logs. Each job is
@@ -23,6 +23,8 @@
  *
  *   -f FAMILY  real (the default), first, other, third, experts
  *   -i INPUT   recording, verbose, plain
+ *   -l EVENTS  timelines have so many operations at most, as those of a longer
+ *              run have
  *   -r ROW     the row of that name; else rows whose name begins so
  *   -s SEED    first seed: "shape" (rules and the simulator were made by
  *              looking at these), "ci" (make check), "fresh" (drawn now, the
@@ -43,6 +45,7 @@
 #include <unistd.h>
 
 #include "common/stats.h"
+#include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/judge/judge.h"
 #include "tests/insight/pool.h"
 #include "tests/insight/simfeed.h"
@@ -142,6 +145,7 @@ struct task {
 };
 
 static bool verbose, testing;
+static uint32_t as_of; /* processes that share what timelines may have */
 
 static bool is_clean(const struct row *row)
 {
@@ -350,7 +354,8 @@ static struct pool_answer run_one(const void *arg, uint64_t seed,
                                   const char *dir, FILE *out)
 {
     const struct task *task = arg;
-    const struct jp_aggregate_options options = {.threads = 1};
+    const struct jp_aggregate_options options = {.threads = 1,
+                                                 .processes = as_of};
     struct pool_answer one = {.answer = -1, .cost = 0};
     struct truth_job j = {.shape = shape_of(task, seed)};
     struct jp_error err;
@@ -405,10 +410,14 @@ static struct pool_answer run_one(const void *arg, uint64_t seed,
             char line[JUDGE_LINE];
 
             fprintf(
-                out, "# judge: %s; %s, clock %.1f s of %.1f s\n",
+                out,
+                "# judge: %s; %s, clock %.1f s of %.1f s, stalls from %.1f "
+                "ms, a single one from %.1f ms\n",
                 judge_line(insight->judge, result, &insight->processes, line),
                 judge_speaks(insight->judge) ? "speaks" : "is silent",
-                insight->judge->clock_us / 1e6, insight->judge->run_us / 1e6);
+                insight->judge->clock_us / 1e6, insight->judge->run_us / 1e6,
+                insight->judge->stall_again_us / 1e3,
+                insight->judge->stall_once_us / 1e3);
         }
     }
     insight_destroy(insight);
@@ -580,7 +589,7 @@ int main(int argc, char **argv)
     bool good;
     int c;
 
-    while ((c = getopt(argc, argv, "j:f:i:r:s:x:tv")) != -1) {
+    while ((c = getopt(argc, argv, "j:f:i:l:r:s:x:tv")) != -1) {
         switch (c) {
         case 'j':
             how.workers = (unsigned) strtoul(optarg, NULL, 10);
@@ -596,6 +605,9 @@ int main(int argc, char **argv)
             break;
         case 'i':
             input = optarg;
+            break;
+        case 'l':
+            as_of = TIMELINE_EVENTS / (uint32_t) strtoul(optarg, NULL, 10);
             break;
         case 'r':
             row = optarg;

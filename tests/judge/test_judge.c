@@ -1,5 +1,6 @@
 /* test_judge.c - own times, roles, excess, cost and names of small runs whose
  * figures are known. The first one is the example of docs/dev/internals.md. */
+#include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "orchestrator/aggregate/intervals.h"
 #include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/judge/judge.h"
 #include "tests/insight/simjob_random.h"
@@ -29,7 +31,11 @@ static struct {
     uint64_t sn[MOST], p2p[MOST];
     uint64_t start_us[MOST]; /* when a process began, by its own clock */
     bool timed;
+    double jump_us; /* a step of the clock of process 1 */
 } run;
+
+/* What timelines have room for; with bins they keep the longest intervals. */
+static uint64_t line_limit = 1 << 20, line_bins;
 
 static char hosts[MOST][8];
 static uint32_t per_host = 4;
@@ -50,7 +56,7 @@ static void begin(uint32_t processes, bool timed)
     for (uint32_t p = 0; p < processes; p++) {
         snprintf(hosts[p], sizeof(hosts[p]), "n%02u", p / per_host);
         run.start_us[p] = EPOCH + p * UINT64_C(3600000000);
-        run.lines[p] = timeline_create(1 << 20, 0);
+        run.lines[p] = timeline_create(line_limit, line_bins);
         assert_non_null(run.lines[p]);
     }
 }
@@ -97,8 +103,10 @@ static void put(uint32_t p, uint32_t c, uint32_t r, const char *func,
                             .nnodes = 1};
 
     if (run.timed) {
-        record.start_us = run.start_us[p] + (uint64_t) from;
-        record.end_us = run.start_us[p] + (uint64_t) to;
+        uint64_t ahead = p == 1 ? (uint64_t) run.jump_us : 0;
+
+        record.start_us = run.start_us[p] + (uint64_t) from + ahead;
+        record.end_us = run.start_us[p] + (uint64_t) to + ahead;
     }
     assert_int_equal(timeline_add(run.lines[p], &record), 0);
 }
@@ -131,6 +139,9 @@ static struct judge *judge(void)
 {
     struct judge *j;
 
+    for (uint32_t p = 0; p < MOST; p++)
+        if (run.lines[p] && run.lines[p]->intervals)
+            assert_int_equal(intervals_cut(run.lines[p]->intervals), 0);
     assert_int_equal(processes_init_nodes(&run.processes, &run.result, NULL),
                      0);
     j = judge_run(&run.result, &run.processes, 0);
@@ -632,6 +643,9 @@ struct stop {
 
 enum noise { QUIET, USUAL, HEAVY };
 
+/* The operation at which the clock of process 1 is set. */
+static unsigned jump_at = UINT_MAX;
+
 /* OPS operations of eight processes that compute 1 ms before each of them. */
 #define OPS 400
 
@@ -656,6 +670,8 @@ static struct judge *make_stops(enum noise noise, const struct stop *stops,
                     us += stops[k].us;
             run.clock[p] += us;
         }
+        if (i == jump_at)
+            run.jump_us = 3.6e9;
         meet(c, 0, 100);
     }
     return judge();
@@ -808,6 +824,148 @@ static void stalls_of_late(void **state)
     end(j);
 }
 
+/* --- stalls of a run that is longer than its timelines -------------------- */
+
+/* Timelines of a tenth of the operations. */
+static void cut_lines(bool kept)
+{
+    line_limit = OPS / 10;
+    line_bins = kept ? 1 : 0;
+}
+
+static void whole_lines(void)
+{
+    line_limit = 1 << 20;
+    line_bins = 0;
+}
+
+/* A single stall at nine tenths of the run is named, with its place, although
+ * timelines end at one tenth. */
+static void kept_once(void **state)
+{
+    static const struct stop stop = {3, 9 * OPS / 10, 40000};
+    struct judge *j;
+
+    (void) state;
+    for (int noise = QUIET; noise <= USUAL; noise++) {
+        cut_lines(true);
+        j = make_stops((enum noise) noise, &stop, 1, 5, true);
+        assert_true(j->usable && j->part && j->kept);
+        assert_false(judge_speaks(j));
+        assert_int_equal(j->n, 1);
+        assert_int_equal(j->answers->kind, JUDGE_STALL);
+        assert_int_equal(j->answers->process, 3);
+        assert_int_equal(j->answers->times, 1);
+        assert_int_equal(j->answers->waits->in.sn, stop.at);
+        assert_string_equal(j->answers->waits->in.func, "AllReduce");
+        assert_null(j->answers->waits->before.func);
+        assert_true(fabs(j->answers->cost_us - stop.us) < 0.1 * stop.us);
+        assert_true(noise == QUIET || !j->answers->more);
+        assert_int_equal(j->processes[3].intervals, OPS);
+        end(j);
+        /* nobody knows of it without what is kept */
+        cut_lines(false);
+        j = make_stops((enum noise) noise, &stop, 1, 5, true);
+        assert_true(j->usable && j->part && !j->kept);
+        assert_int_equal(j->n, 0);
+        end(j);
+    }
+    whole_lines();
+}
+
+/* Rare ones, at equal distances or not. */
+static void kept_rare(void **state)
+{
+    static const struct stop stops[] = {
+        {5, 61, 20000},  {5, 111, 20000}, {5, 161, 20000}, {5, 211, 20000},
+        {5, 261, 20000}, {5, 311, 20000}, {5, 361, 20000}};
+    static const size_t n = sizeof(stops) / sizeof(*stops);
+    struct judge *j;
+
+    (void) state;
+    cut_lines(true);
+    j = make_stops(USUAL, stops, n, 5, true);
+    assert_true(j->kept);
+    assert_int_equal(j->n, 1);
+    assert_int_equal(j->answers->process, 5);
+    assert_int_equal(j->answers->times, n);
+    assert_near(j->answers->every, 50);
+    assert_true(fabs(j->answers->cost_us - 140000) < 7000);
+    end(j);
+    whole_lines();
+}
+
+/* More stalls than are kept: as many as that, at least. */
+static void kept_many(void **state)
+{
+    struct stop stops[44];
+    struct judge *j;
+
+    (void) state;
+    for (unsigned i = 0; i < 44; i++)
+        stops[i] =
+            (struct stop){2, 45 + 16 * (i / 2) + 2 * (i % 2), 20000 + 10 * i};
+    cut_lines(true);
+    j = make_stops(USUAL, stops, 44, 5, true);
+    assert_true(j->kept);
+    assert_int_equal(j->n, 1);
+    assert_int_equal(j->answers->process, 2);
+    assert_int_equal(j->answers->times, 32);
+    assert_true(j->answers->more);
+    end(j);
+    whole_lines();
+}
+
+/* Nobody stalls where all pause, where one has noise as all have, or where a
+ * clock is set and nobody waits. */
+static void kept_clean(void **state)
+{
+    struct stop pause[8];
+
+    (void) state;
+    for (uint32_t p = 0; p < 8; p++)
+        pause[p] = (struct stop){p, 300, 60000 + 100 * p};
+    cut_lines(true);
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        struct judge *j = make_stops(HEAVY, NULL, 0, seed, true);
+
+        assert_true(j->kept);
+        assert_int_equal(j->n, 0);
+        end(j);
+        j = make_stops(USUAL, pause, 8, seed, true);
+        assert_true(j->kept);
+        assert_int_equal(j->n, 0);
+        end(j);
+        jump_at = 300;
+        j = make_stops(USUAL, NULL, 0, seed, true);
+        assert_true(j->kept);
+        assert_int_equal(j->n, 0);
+        end(j);
+        jump_at = UINT_MAX;
+    }
+    whole_lines();
+}
+
+/* What would have been found is found. */
+static void kept_least(void **state)
+{
+    (void) state;
+    cut_lines(true);
+    for (uint64_t seed = 0; seed < 5; seed++) {
+        struct judge *j = make_stops(HEAVY, NULL, 0, seed, true);
+        struct stop stop = {6, 371, 1.3 * j->stall_once_us};
+
+        assert_int_equal(j->n, 0);
+        assert_true(j->stall_once_us < 0.2 * longest_clock());
+        end(j);
+        j = make_stops(HEAVY, &stop, 1, seed, true);
+        assert_int_equal(j->n, 1);
+        assert_int_equal(j->answers->process, 6);
+        end(j);
+    }
+    whole_lines();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -821,6 +979,9 @@ int main(void)
         cmocka_unit_test(stalls_regular), cmocka_unit_test(stalls_once),
         cmocka_unit_test(stalls_least),   cmocka_unit_test(stalls_of_all),
         cmocka_unit_test(stalls_of_late), cmocka_unit_test(stalls_alone),
+        cmocka_unit_test(kept_once),      cmocka_unit_test(kept_rare),
+        cmocka_unit_test(kept_many),      cmocka_unit_test(kept_clean),
+        cmocka_unit_test(kept_least),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,278 @@
+/* judge_kept.c - single intervals of a run that is longer than its timelines.
+ *
+ * Of each process the aggregation has kept the longest intervals of the whole
+ * run (aggregate/intervals.h). Each is compared with what others of its role
+ * did then: before the same operation, or at the same time, whichever is
+ * longer. So a pause of all of them is no excess of any.
+ */
+#include "orchestrator/judge/judge.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/stats.h"
+#include "orchestrator/aggregate/intervals.h"
+#include "orchestrator/identity/operations.h"
+
+/* Others of the role that are looked at: their median is that of all. */
+enum { PEERS = 15 };
+/* Of the process's operations: two processes of a role have done about as many
+ * when they reach the same one. */
+#define NEAR 0.01
+
+/* --- which processes ------------------------------------------------------ */
+
+/* Sets what the series of kept intervals are. 0 or -1. */
+static int name_places(const struct operations *from, struct judge_kept *kept)
+{
+    const struct intervals *of = kept->of;
+
+    kept->places = calloc((size_t) of->n_series + 1, sizeof(*kept->places));
+    if (!kept->places)
+        return -1;
+    for (uint32_t i = 0; i < of->n_series; i++) {
+        uint32_t comm = operations_comm(from, &of->series[i]);
+
+        if (comm != UINT32_MAX)
+            kept->places[i] =
+                (struct judge_place){.comm = comm,
+                                     .func = of->series[i].func,
+                                     .numbered = !of->series[i].p2p};
+    }
+    return 0;
+}
+
+/* Returns true if each process with items has the intervals of one file. */
+static bool find_intervals(const struct judge_run *run,
+                           const struct operations *from)
+{
+    for (size_t i = 0; i < from->n_sources; i++) {
+        const struct operations_source *source = &from->sources[i];
+        struct judge_kept *kept;
+
+        if (source->process == SIZE_MAX)
+            continue;
+        kept = &run->kept[source->process];
+        if (kept->of || !source->timeline->intervals)
+            return false;
+        kept->of = source->timeline->intervals;
+    }
+    for (size_t p = 0; p < run->p->n; p++)
+        if (run->first[p + 1] > run->first[p] && !run->kept[p].of)
+            return false;
+    return true;
+}
+
+void judge_kept_fini(struct judge_run *run)
+{
+    for (size_t p = 0; run->kept && p < run->p->n; p++)
+        free(run->kept[p].places);
+    free(run->kept);
+    free(run->kept_first);
+    free(run->kept_excess);
+    run->kept = NULL;
+    run->kept_first = NULL;
+    run->kept_excess = NULL;
+}
+
+/* --- excess --------------------------------------------------------------- */
+
+/* Returns the first interval of which `member` is larger than value; they are
+ * sorted by it. */
+static size_t first_after(const struct intervals *of, bool by_number,
+                          uint64_t value)
+{
+    size_t low = 0, high = of->n;
+
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        const struct interval *x = &of->at[mid];
+
+        if ((by_number ? x->nth : x->to_us) <= value)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* Returns how much of the interval the other process had no operation in
+ * flight, by what is kept of it. */
+static double at_that_time(const struct intervals *other,
+                           const struct interval *x)
+{
+    uint64_t us = 0;
+
+    for (size_t i = first_after(other, false, x->from_us);
+         i < other->n && other->at[i].from_us < x->to_us; i++) {
+        const struct interval *y = &other->at[i];
+        uint64_t from = y->from_us > x->from_us ? y->from_us : x->from_us;
+
+        us += (y->to_us < x->to_us ? y->to_us : x->to_us) - from;
+    }
+    return (double) us;
+}
+
+/* Returns the other process's interval before the same operation; 0: none is
+ * kept. */
+static double before_same(const struct intervals *own, const struct interval *x,
+                          const struct intervals *other)
+{
+    const struct timeline_series *s, *t;
+    uint64_t far = (uint64_t) (NEAR * (double) own->ops) + 1;
+
+    if (x->series == UINT32_MAX)
+        return 0;
+    s = &own->series[x->series];
+    for (size_t i = first_after(other, true, x->nth > far ? x->nth - far : 0);
+         i < other->n && other->at[i].nth < x->nth + far; i++) {
+        const struct interval *y = &other->at[i];
+
+        if (y->series == UINT32_MAX || y->sn != x->sn)
+            continue;
+        t = &other->series[y->series];
+        if (s->n_ranks == t->n_ranks && s->p2p == t->p2p &&
+            !strcmp(s->func, t->func))
+            return (double) (y->to_us - y->from_us);
+    }
+    return 0;
+}
+
+/* Sets the excess of the intervals of one member of a role. members: all of the
+ * role with intervals; scratch: [PEERS]. */
+static void compare_member(struct judge_run *run, const uint32_t *members,
+                           size_t n, size_t m, double *scratch)
+{
+    const struct intervals *own = run->kept[members[m]].of;
+    float *excess = &run->kept_excess[run->kept_first[members[m]]];
+    size_t peers = n - 1 < PEERS ? n - 1 : PEERS;
+
+    for (size_t i = 0; i < own->n; i++) {
+        const struct interval *x = &own->at[i];
+        double us = (double) (x->to_us - x->from_us);
+
+        excess[i] = NAN;
+        if (!peers || us < JUDGE_STALL_US)
+            continue;
+        for (size_t k = 0; k < peers; k++) {
+            size_t at = (m + 1 + k * (n - 1) / peers) % n;
+            const struct intervals *other = run->kept[members[at]].of;
+
+            scratch[k] =
+                fmax((double) other->least_us,
+                     fmax(at_that_time(other, x), before_same(own, x, other)));
+        }
+        excess[i] = (float) (us - stats_median(scratch, peers));
+    }
+}
+
+/* Sets kept_excess: each interval less the median of others of the role. What
+ * is not kept of another one counts as if it were as long as it can be. 0, or
+ * -1: no memory. */
+static int compare(struct judge_run *run)
+{
+    size_t n = run->p->n, from = 0, to;
+    double scratch[PEERS];
+    uint32_t *members = calloc(n + 1, sizeof(*members));
+    uint32_t *place = calloc((size_t) run->n_roles + 2, sizeof(*place));
+    int rc = -1;
+
+    run->kept_excess =
+        calloc((size_t) run->kept_first[n] + 1, sizeof(*run->kept_excess));
+    if (!members || !place || !run->kept_excess)
+        goto out;
+    for (size_t p = 0; p < n; p++)
+        if (run->kept[p].of)
+            place[run->role[p] + 1]++;
+    for (uint32_t k = 0; k < run->n_roles; k++)
+        place[k + 1] += place[k];
+    for (uint32_t p = 0; p < n; p++)
+        if (run->kept[p].of)
+            members[place[run->role[p]]++] = p;
+    /* place[k] is now where role k ends */
+    for (uint32_t k = 0; k < run->n_roles; k++, from = to) {
+        to = place[k];
+        for (size_t m = from; m < to; m++)
+            compare_member(run, members + from, to - from, m - from, scratch);
+    }
+    rc = 0;
+out:
+    free(members);
+    free(place);
+    return rc;
+}
+
+int judge_kept_fill(struct judge_run *run, const struct operations *from)
+{
+    size_t n = run->p->n;
+
+    run->kept = calloc(n + 1, sizeof(*run->kept));
+    run->kept_first = calloc(n + 2, sizeof(*run->kept_first));
+    if (!run->kept || !run->kept_first)
+        return -1;
+    if (!find_intervals(run, from)) {
+        judge_kept_fini(run);
+        return 0;
+    }
+    for (size_t p = 0; p < n; p++) {
+        const struct intervals *of = run->kept[p].of;
+
+        run->kept_first[p + 1] = run->kept_first[p];
+        if (!of)
+            continue;
+        run->kept_first[p + 1] += (uint32_t) of->n;
+        run->kept_us =
+            fmax(run->kept_us, (double) (of->clock_us - of->first_us));
+        if (name_places(from, &run->kept[p]) < 0)
+            return -1;
+    }
+    return compare(run);
+}
+
+/* --- sums ----------------------------------------------------------------- */
+
+int judge_kept_sum(struct judge *j, const struct judge_run *run)
+{
+    size_t n = run->p->n;
+    double *own = calloc(n + 1, sizeof(*own));
+
+    if (!own)
+        return -1;
+    for (uint32_t k = 0; k < run->n_roles; k++) {
+        size_t of = 0;
+        double usual;
+
+        for (size_t p = 0; p < n; p++)
+            if (run->role[p] == k && run->kept[p].of)
+                own[of++] = (double) run->kept[p].of->own_us;
+        usual = of ? stats_median(own, of) : 0;
+        for (size_t p = 0; p < n; p++) {
+            const struct intervals *its = run->kept[p].of;
+            struct judge_process *x = &j->processes[p];
+
+            if (run->role[p] != k || !its)
+                continue;
+            x->total_us = (double) its->own_us - usual - x->stalls_us;
+            x->comm_us = (double) (its->clock_us - its->first_us) -
+                         (double) its->own_us;
+            x->intervals = its->ops;
+        }
+    }
+    free(own);
+    return 0;
+}
+
+double judge_kept_wait(const struct judge_run *run, size_t process)
+{
+    uint64_t longest = 0;
+
+    for (size_t p = 0; p < run->p->n; p++) {
+        uint64_t us = p != process && run->kept[p].of
+                          ? intervals_longest_wait(run->kept[p].of, JUDGE_START)
+                          : 0;
+
+        longest = us > longest ? us : longest;
+    }
+    return (double) longest;
+}
