@@ -22,6 +22,7 @@
 #include "orchestrator/insight/alltoall.h"
 #include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/looks.h"
 #include "common/stats.h"
 
 /* The least share of its excess by which a late rank arrives late. */
@@ -43,6 +44,7 @@ struct blame {
     const struct jp_result *r;
     const struct jp_processes *p;
     const struct jp_lateness *lateness;
+    const struct judge *judge;
     /* likes: as late as all ranks of their role, so the program gives them
      * more work */
     struct suspect *suspects, *likes;
@@ -705,20 +707,56 @@ static bool is_node(const struct blame *b, size_t late, size_t all)
            (late >= 3 && 2 * late >= all && late == b->n);
 }
 
+/* Sets *told unless those ranks have no more work by their own times: whatever
+ * makes all of them arrive late together, such as the end of a pipeline, is no
+ * work. Returns 0 or -1. */
+static int have_more(const struct blame *b, const struct suspect *list,
+                     size_t n, bool *told)
+{
+    enum judge_side *side = malloc((b->p->n + 1) * sizeof(*side));
+    struct judge_group group;
+    double us = 0;
+
+    if (!side)
+        return -1;
+    for (size_t i = 0; i < b->p->n; i++)
+        side[i] = JUDGE_OTHER;
+    for (size_t i = 0; i < n; i++) {
+        side[list[i].process] = JUDGE_IN;
+        us += b->lateness[list[i].rank].excess_us / (double) n;
+    }
+    *told = owntime_ask(b->r, b->p, b->judge, side, 1, us, &group) !=
+            JP_OWN_NOT;
+    free(side);
+    return 0;
+}
+
 /* Adds one finding of many late ranks, as an imbalance: too many for one cause,
  * or all ranks of one role. Then the program gives some ranks more work, and no
- * process or node is at fault. Returns 0 or -1. */
+ * process or node is at fault. It is told if it is worth a change of the
+ * program. Returns 0 or -1. */
 static int add_many(struct blame *b, const struct suspect *list, size_t n)
 {
-    struct jp_finding *f = findings_add(b->findings, JP_FINDING_IMBALANCE);
+    struct jp_finding *f;
     double share = 0, error = 0, cost = 0;
     char name[JP_PROCESS_NAME_LEN];
+    bool told;
 
+    for (size_t i = 0; i < n; i++)
+        /* the others wait for all of them once */
+        cost = fmax(cost, list[i].all_us);
+    /* 0: unknown */
+    if (cost > 0 &&
+        cost < limits_get(JP_LIMIT_LATE_COST) * b->findings->gpus_us)
+        return 0;
+    if (have_more(b, list, n, &told) < 0)
+        return -1;
+    if (!told)
+        return 0;
+    f = findings_add(b->findings, JP_FINDING_IMBALANCE);
     if (!f)
         return -1;
     for (size_t i = 0; i < n; i++) {
-        /* the others wait for all of them once */
-        cost = fmax(cost, list[i].all_us);
         share += share_of(&b->lateness[list[i].rank]) / (double) n;
         error += error_of(&b->lateness[list[i].rank]) / (double) n;
         f->evidence += count_ops(b, list[i].rank).ops;
@@ -793,11 +831,14 @@ static int tell(struct blame *b, const size_t *all, const size_t *late)
 }
 
 int late_findings(const struct jp_result *r, const struct jp_processes *p,
-                  const struct jp_lateness *lateness,
+                  const struct judge *judge, const struct jp_lateness *lateness,
                   struct jp_findings *findings)
 {
-    struct blame b = {
-        .r = r, .p = p, .lateness = lateness, .findings = findings};
+    struct blame b = {.r = r,
+                      .p = p,
+                      .judge = judge,
+                      .lateness = lateness,
+                      .findings = findings};
     size_t *all = calloc(p->n_hosts + 1, sizeof(*all));
     size_t *late = calloc(p->n_hosts + 1, sizeof(*late));
     int rc = -1;

@@ -139,7 +139,7 @@ struct jp_finding {
                                  many to name, of so many; 0: no */
     char between[130];        /* "n1 and n2": the two nodes; or "" */
     uint32_t stage, stages; /* of a pipeline, from 1 on; 0: none, or unknown */
-    bool by_own_time;       /* the judge found it (owntime.c) */
+    bool by_own_time;       /* the judge found it */
     bool minor;             /* it costs less than is worth a search
                                (late_worth) */
     /* The phase of the training step in which it is late, by the program's own

@@ -506,12 +506,13 @@ static int judge(struct jp_insight *x, const struct jp_result *r,
         goto out;
     rc = stalls_findings(r, p, x->judge, x->lateness, &x->findings,
                          &x->stalls) < 0 ||
-                 late_findings(r, p, x->lateness, &x->findings) < 0
+                 late_findings(r, p, x->judge, x->lateness, &x->findings) < 0
              ? -1
              : 0;
     answer_lateness(x, r);
     if (rc == 0)
-        rc = load_findings(r, p, x->lateness, &x->network, &x->findings);
+        rc = load_findings(r, p, x->judge, x->lateness, &x->network,
+                           &x->findings);
     if (rc == 0)
         rc = network_findings(r, p, &series, expectation, &x->findings);
     if (rc == 0)
@@ -657,6 +658,7 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
     const struct jp_processes *p = &x->processes;
     struct jp_hypotheses *h = &x->hypotheses;
     double run_us;
+    size_t found;
     int rc;
 
     x->lateness = calloc(r->n_ranks + 1, sizeof(*x->lateness));
@@ -694,10 +696,15 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
     if (run_us > 0 && h->of[JP_HYPOTHESIS_STALL].least >= run_us)
         hypothesis_set(h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_JUDGED, NAN,
                        HYPOTHESIS_BLIND);
-    answer_found(h, &x->findings);
-    name_ranks(x, r);
+    found = x->findings.n;
     if (rc == 0)
         rc = whatif_findings(r, p, &x->findings, &x->replay);
+    if (x->findings.n < found) { /* whose lateness was not stated */
+        answer_lateness(x, r);
+        leave_out_named(x);
+    }
+    answer_found(h, &x->findings);
+    name_ranks(x, r);
     answer_hidden(h, &x->findings);
     return rc;
 }

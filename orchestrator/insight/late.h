@@ -66,6 +66,7 @@
 #include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/netseries.h"
 #include "orchestrator/identity/processes.h"
+#include "orchestrator/judge/judge.h"
 
 /* What decides how small an excess is named. */
 enum jp_late_by {
@@ -156,10 +157,11 @@ int late_judge(const struct jp_result *result,
                struct jp_lateness *lateness);
 
 /* Appends findings of late ranks and late nodes (blame.c, which leaves out
- * those that are late because of another one). 0, or -1 without memory. */
+ * those that are late because of another one). judge: own times, which may
+ * contradict that many ranks have more work. 0, or -1 without memory. */
 int late_findings(const struct jp_result *result,
                   const struct jp_processes *processes,
-                  const struct jp_lateness *lateness,
+                  const struct judge *judge, const struct jp_lateness *lateness,
                   struct jp_findings *findings);
 
 #endif

@@ -223,8 +223,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "a smaller part of a job's GPU time is not worth a search"},
     [JP_LIMIT_LATE_TOLD] =
         {"late_told_min", 0.001, JP_LIMIT_IS_SHARE,
-         "... and mending it saves more than {} of the GPU time, as far as "
-         "that is known",
+         "... and mending it saves more than {} of the GPU time, or of the run "
+         "where it was replayed, as far as that is known",
          "a rank may have an excess that others hardly wait for, as in "
          "operations beside the computation"},
     [JP_LIMIT_LATE_ERRORS] =

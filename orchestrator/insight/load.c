@@ -161,10 +161,10 @@ static int add_imbalance(const struct jp_result *r,
 }
 
 int load_findings(const struct jp_result *r, const struct jp_processes *p,
-                  const struct jp_lateness *lateness,
+                  const struct judge *judge, const struct jp_lateness *lateness,
                   const struct jp_netcells *cells, struct jp_findings *findings)
 {
-    if (stages_findings(r, p, lateness, findings) < 0 ||
+    if (stages_findings(r, p, judge, lateness, findings) < 0 ||
         add_small(cells, findings) < 0)
         return -1;
     return add_imbalance(r, p, findings);

@@ -48,7 +48,7 @@ int hang_findings(const struct jp_result *result,
  */
 int load_findings(const struct jp_result *result,
                   const struct jp_processes *processes,
-                  const struct jp_lateness *lateness,
+                  const struct judge *judge, const struct jp_lateness *lateness,
                   const struct jp_netcells *cells,
                   struct jp_findings *findings);
 
@@ -63,11 +63,13 @@ int load_findings(const struct jp_result *result,
  * rank has one or two neighbours, or chains of such communicators of two ranks.
  * A stage is named if it computes longer in all pipelines, by more than
  * `late_cost_min` of the run and by more than `late_errors_min` standard errors
- * among the pipelines. It may be slow or have more layers; the data cannot show
- * which.
+ * among the pipelines, unless its own times contradict; or if its own times
+ * alone show that. It may be slow or have more layers; the data cannot show
+ * which. judge: NULL: own times are unknown.
  */
 int stages_findings(const struct jp_result *result,
                     const struct jp_processes *processes,
+                    const struct judge *judge,
                     const struct jp_lateness *lateness,
                     struct jp_findings *findings);
 
@@ -100,6 +102,23 @@ int owntime_findings(const struct jp_result *result,
  * the run is no reason: what was found in it holds. */
 const char *owntime_why_silent(const struct jp_result *result,
                                const struct judge *judge);
+
+/* What own times say of a group of processes. */
+enum jp_own_word {
+    JP_OWN_UNKNOWN,
+    JP_OWN_NOT,   /* they are not longer by half of what sums of waits say */
+    JP_OWN_MAYBE, /* they are, but it may be chance, or not worth a search */
+    JP_OWN_SO     /* they are, whatever sums of waits say */
+};
+
+/* Asks own times whether a group of processes computes longer than others.
+ * judge may be NULL. side, questions: judge_compare. by_us: how much longer, as
+ * sums of waits have it. *group: what own times have, unless unknown. */
+enum jp_own_word owntime_ask(const struct jp_result *result,
+                             const struct jp_processes *processes,
+                             const struct judge *judge,
+                             const enum judge_side *side, size_t questions,
+                             double by_us, struct judge_group *group);
 
 /* Fills what all findings by own time have: who, where, cost. 0, or -1: no
  * memory. */

@@ -244,6 +244,20 @@ const char *owntime_why_silent(const struct jp_result *r, const struct judge *j)
     return NULL;
 }
 
+enum jp_own_word owntime_ask(const struct jp_result *r,
+                             const struct jp_processes *p,
+                             const struct judge *j, const enum judge_side *side,
+                             size_t questions, double by_us,
+                             struct judge_group *group)
+{
+    if (!j || !judge_speaks(j) || owntime_why_silent(r, j) ||
+        !judge_compare(j, side, p->n, questions, group))
+        return JP_OWN_UNKNOWN;
+    return group->us > group->least_us ? JP_OWN_SO
+           : group->us > by_us / 2     ? JP_OWN_MAYBE
+                                       : JP_OWN_NOT;
+}
+
 /* States the smaller effect of a question that found nothing: by durations,
  * where each process has enough intervals to know how its blocks differ. With
  * start and end the other answer stays, and where a part of the operations was

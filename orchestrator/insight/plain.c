@@ -244,10 +244,11 @@ static void add_imbalance(struct text *t, const struct jp_finding *f,
 {
     add(t,
         "Stage %" PRIu32 " of %" PRIu32 " holds up the pipelines: its ranks "
-        "spend %s less in communication than the others.",
-        f->stage, f->stages, TIME(f->by_us));
+        "spend %s %s than the others.",
+        f->stage, f->stages, TIME(f->by_us),
+        f->by_own_time ? "more between operations" : "less in communication");
     /* traces of kernels show it */
-    if (!r || !r->traced.n)
+    if (!f->by_own_time && (!r || !r->traced.n))
         add(t, " How much longer they compute is not recorded.");
     if (*f->host)
         add(t, " It is node %.64s: more layers, or a slow node.", f->host);

@@ -6,11 +6,17 @@
  * hypothesis: all stages compute equally long; they then differ by the scatter
  * between pipelines only.
  *
+ * Own times (judge.h) are the second witness: they vary over the run instead
+ * of over pipelines. Where they know that the stage's ranks do not compute
+ * longer, the sums are wrong: ranks of a stage wait for each other and end
+ * together, so few pipelines scatter too little. Where they know that one does,
+ * it is named, whatever the sums show.
+ *
  * A pipeline is a communicator of Send and Recv, or a chain of communicators of
  * two ranks each, as some programs make one for each two neighbours.
  *
  * Way through: stages_findings, find_pipelines, count_once, find_slowest,
- * judge.
+ * find_own, judge.
  */
 #include "orchestrator/insight/looks.h"
 
@@ -53,8 +59,10 @@ struct edge {
 struct stages {
     const struct jp_result *r;
     const struct jp_processes *p;
+    const struct judge *judge;
     const struct jp_lateness *lateness;
-    double *spent_us;   /* [process] time in communication */
+    enum judge_side *side; /* [process] */
+    double *spent_us;      /* [process] time in communication */
     double *perhaps_us; /* [process] the part of it that is perhaps the time of
                            a launch that has been counted already */
     double *within_us;  /* [process] the part of it in which it waited for ranks
@@ -79,6 +87,7 @@ struct slowest {
     const struct pipeline *first;
     double us, error_us; /* excess over the median of the other stages */
     bool is_net;         /* ... without waits within a stage */
+    bool is_own;         /* ... by own times, over the mean of the others */
     /* messages of a stage, as each pass through the pipeline has one */
     double passes;
     double peers_us; /* time in communication of the other stages */
@@ -520,6 +529,51 @@ static struct slowest find_slowest(const struct stages *s)
     return best;
 }
 
+/* Asks own times whether a stage of all pipelines with so many computes longer
+ * than the others, which by sums is by_us. */
+static enum jp_own_word ask(const struct stages *s, uint32_t stages,
+                            uint32_t stage, double by_us,
+                            struct judge_group *group)
+{
+    for (size_t i = 0; i < s->p->n; i++)
+        s->side[i] = JUDGE_ASIDE;
+    for (size_t k = 0; k < s->n; k++)
+        for (uint32_t i = 0; s->at[k].n == stages && i < stages; i++)
+            s->side[s->at[k].processes[i]] = i == stage ? JUDGE_IN
+                                                        : JUDGE_OTHER;
+    return owntime_ask(s->r, s->p, s->judge, s->side, stages, by_us, group);
+}
+
+/* Finds the stage that is the slowest by own times alone, of those that are so
+ * beyond doubt. */
+static struct slowest find_own(const struct stages *s)
+{
+    bool seen[MAX_STAGES + 1] = {false};
+    struct slowest best = {0};
+
+    for (size_t k = 0; k < s->n; k++) {
+        uint32_t n = s->at[k].n;
+
+        for (uint32_t stage = 0; !seen[n] && stage < n; stage++) {
+            struct slowest sums = {0};
+            struct judge_group own;
+
+            if (ask(s, n, stage, 0, &own) != JP_OWN_SO || own.us <= best.us)
+                continue;
+            look(s, n, stage, &sums);
+            if (!sums.pipelines) /* too few */
+                continue;
+            best = sums;
+            best.is_own = true;
+            best.is_net = false;
+            best.us = own.us;
+            best.error_us = own.error_us;
+        }
+        seen[n] = true;
+    }
+    return best;
+}
+
 /* Returns how often all stages of a pipeline meet in another communicator (such
  * as one of all ranks), by its function with the fewest operations; 0: never.
  */
@@ -691,6 +745,7 @@ static int tell(const struct stages *s, const struct slowest *x,
     f->comm = (int64_t) x->first->comms[0];
     f->stage = x->stage + 1;
     f->stages = x->stages;
+    f->by_own_time = x->is_own;
     f->share = fmin(x->us / x->peers_us, 1);
     f->by_us = x->us;
     finding_cost(findings, f,
@@ -701,8 +756,9 @@ static int tell(const struct stages *s, const struct slowest *x,
                  name);
     snprintf(f->text, sizeof(f->text),
              "stage %u of %u computes longer than the others: its ranks spend "
-             "%s less in communication%s, in all %s pipelines; cost %s%s",
+             "%s %s%s, in all %s pipelines; cost %s%s",
              x->stage + 1, x->stages, FIG_US(x->us),
+             x->is_own ? "more between operations" : "less in communication",
              x->is_net ? " (without waits within a stage)" : "",
              FIG_COUNT(x->pipelines), FINDING_LOSS(f), where);
     snprintf(f->next, sizeof(f->next),
@@ -727,11 +783,23 @@ static bool is_slowest_once(struct stages *s, const struct slowest *x,
            once.stage == x->stage && once.us > least;
 }
 
+/* Returns how much longer the slowest stage must compute to be named by sums.
+ * Worth a search, and many standard errors: with few pipelines the error itself
+ * is uncertain, and the slowest of many stages was picked. */
+static double least_us(const struct stages *s, const struct slowest *x)
+{
+    double least = fmax(late_worth(s->run_us, x->peers_us),
+                        limits_get(JP_LIMIT_LATE_ERRORS) * x->error_us);
+
+    return fmax(least, end_us(s, x));
+}
+
 /* Looks for the slowest stage, and adds the finding or answers the question. 0,
  * or -1 without memory. */
 static int judge(struct stages *s, struct jp_findings *findings)
 {
-    struct slowest x;
+    struct slowest x, own;
+    struct judge_group group;
     double least;
 
     add_up(s);
@@ -746,6 +814,9 @@ static int judge(struct stages *s, struct jp_findings *findings)
         return 0;
     }
     tell_node(s, &x, findings);
+    own = find_own(s);
+    if (own.pipelines && !findings_has_late(findings))
+        return tell(s, &own, findings);
     if (is_short(&x) && !s->run_known) {
         hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
                        JP_HYPOTHESIS_NOT_JUDGED, NAN,
@@ -753,15 +824,12 @@ static int judge(struct stages *s, struct jp_findings *findings)
                        "was");
         return 0;
     }
-    /* Worth a search, and many standard errors: with few pipelines the error
-     * itself is uncertain, and the slowest of many stages was picked. */
-    least = fmax(late_worth(s->run_us, x.peers_us),
-                 limits_get(JP_LIMIT_LATE_ERRORS) * x.error_us);
-    least = fmax(least, end_us(s, &x));
+    least = least_us(s, &x);
     hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
                    JP_HYPOTHESIS_NOT_FOUND,
                    s->run_us > 0 ? least / s->run_us : NAN, NULL);
-    if (x.us <= least || findings_has_late(findings))
+    if (x.us <= least || findings_has_late(findings) ||
+        ask(s, x.stages, x.stage, x.us, &group) == JP_OWN_NOT)
         return 0;
     if (!is_slowest_once(s, &x, least)) {
         hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
@@ -790,10 +858,10 @@ static bool lacks_operations(const struct jp_result *r)
 }
 
 int stages_findings(const struct jp_result *r, const struct jp_processes *p,
-                    const struct jp_lateness *lateness,
+                    const struct judge *own, const struct jp_lateness *lateness,
                     struct jp_findings *findings)
 {
-    struct stages s = {.r = r, .p = p, .lateness = lateness};
+    struct stages s = {.r = r, .p = p, .judge = own, .lateness = lateness};
     int rc = -1;
 
     if (r->quality.waits_unknown || !p->known) {
@@ -809,6 +877,7 @@ int stages_findings(const struct jp_result *r, const struct jp_processes *p,
                        "stage communicates is not known");
         return 0;
     }
+    s.side = calloc(p->n + 1, sizeof(*s.side));
     s.spent_us = calloc(p->n + 1, sizeof(*s.spent_us));
     s.perhaps_us = calloc(p->n + 1, sizeof(*s.perhaps_us));
     s.within_us = calloc(p->n + 1, sizeof(*s.within_us));
@@ -820,9 +889,10 @@ int stages_findings(const struct jp_result *r, const struct jp_processes *p,
     /* the processes of a pipeline, and its communicators: of a chain each
      * communicator adds one process, and its first one another */
     s.room = calloc(r->n_ranks + 3 * r->n_comms + 1, sizeof(*s.room));
-    if (s.spent_us && s.perhaps_us && s.within_us && s.rows && s.fewest &&
-        s.at && s.of_process && s.edges && s.room)
+    if (s.side && s.spent_us && s.perhaps_us && s.within_us && s.rows &&
+        s.fewest && s.at && s.of_process && s.edges && s.room)
         rc = judge(&s, findings);
+    free(s.side);
     free(s.spent_us);
     free(s.perhaps_us);
     free(s.within_us);

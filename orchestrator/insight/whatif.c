@@ -15,6 +15,7 @@
 
 #include "common/figure.h"
 #include "common/stats.h"
+#include "orchestrator/insight/limits.h"
 
 enum {
     PEERS = 16, /* peers to compare with, at most */
@@ -740,13 +741,25 @@ static void correct_cost(struct jp_findings *findings, struct jp_finding *f,
         finding_recost(findings, f, most);
 }
 
-/* Replays the first WHATIF_FINDINGS findings that have a cause. part: only the
- * start of the run is replayed. Returns 0 or -1. */
+/* Returns true if the replay says that a late rank or node costs next to
+ * nothing, where its waits do not say more: it is late beside others that are
+ * last anyway. */
+static bool is_nothing(const struct jp_finding *f)
+{
+    return (f->kind == JP_FINDING_LATE_RANK ||
+            f->kind == JP_FINDING_LATE_NODE) &&
+           f->gain_kind == JP_GAIN_REPLAYED &&
+           f->gain < limits_get(JP_LIMIT_LATE_TOLD) && !(f->of_run > SURE);
+}
+
+/* Replays the first WHATIF_FINDINGS findings that have a cause, and drops those
+ * that are none. part: only the start of the run is replayed. Returns 0 or -1.
+ */
 static int replay(struct replay *x, const struct jp_result *r,
                   const struct jp_processes *p, bool part,
                   struct jp_findings *findings)
 {
-    size_t *list = calloc(p->n + 1, sizeof(*list)), done = 0;
+    size_t *list = calloc(p->n + 1, sizeof(*list)), done = 0, kept = 0;
     uint32_t *stage = calloc(p->n + 1, sizeof(*stage));
     int rc = list && stage ? 0 : -1;
 
@@ -771,6 +784,11 @@ static int replay(struct replay *x, const struct jp_result *r,
         correct_cost(findings, f, p, cause.n);
         say(f);
     }
+    for (size_t i = 0; rc == 0 && i < findings->n; i++)
+        if (!is_nothing(&findings->at[i]))
+            findings->at[kept++] = findings->at[i];
+    if (rc == 0)
+        findings->n = kept;
     free(list);
     free(stage);
     return rc;

@@ -186,6 +186,9 @@ static unsigned add_blocks(struct work *w, uint32_t p)
         float at = w->run->items[i].at;
 
         x->comm_us += (double) w->run->items[i].time_us;
+        /* before its first operation a process starts */
+        if (i > w->run->first[p] && isfinite(w->run->items[i].own_us))
+            x->work_us[block_of(at)] += (double) w->run->items[i].own_us;
         if (!isfinite(us))
             continue;
         any[block_of(at)] = true;
@@ -657,6 +660,8 @@ struct window {
 };
 
 #define WINDOW_LEAST 4 /* blocks, in it and before it, after the start */
+#define STRETCH 3      /* blocks of a stretch, on average: one event has two */
+#define RAMPS 0.25     /* of the chance, for a lateness that grows */
 
 /* Returns the chance of a difference of that many errors, if the blocks vary by
  * `own` (variance) about it, and those of `of` others by `usual`. Noise is of
@@ -730,8 +735,8 @@ static struct window find_stretches(const double *blocks, double usual_noise,
     double n = JUDGE_BLOCKS - START_BLOCKS, sum[2] = {0}, squares = 0;
     double late, usual, s, e, n_in = __builtin_popcount(in);
 
-    if (stretches(in) < 2 || n_in < 2 * stretches(in) ||
-        n - n_in < 2 * stretches(in))
+    if (stretches(in) < 2 || n_in < STRETCH * stretches(in) ||
+        n - n_in < STRETCH * stretches(in))
         return (struct window){.chance = 1};
     for (unsigned k = START_BLOCKS; k < JUDGE_BLOCKS; k++) {
         sum[in >> k & 1] += blocks[k];
@@ -750,13 +755,79 @@ static struct window find_stretches(const double *blocks, double usual_noise,
     return w;
 }
 
-/* Finds the window of a series of blocks that stands out most, or several
- * stretches of it. usual: the median of the variances of `of` like series, or
- * 0. */
+/* A fit of a shape to blocks after the start: what is there without it, and
+ * how high it is. */
+struct fit {
+    double usual, late, variance; /* of the rest, about both */
+    double spread;                /* of the shape: its sum of squares */
+};
+
+/* Fits a level until block `from`, a line up to block `top`, and a level since
+ * then. */
+static struct fit fit_ramp(const double *blocks, unsigned from, unsigned top)
+{
+    double n = JUDGE_BLOCKS - START_BLOCKS, x = 0, xx = 0, y = 0, xy = 0,
+           yy = 0;
+    struct fit f;
+
+    for (unsigned k = START_BLOCKS; k < JUDGE_BLOCKS; k++) {
+        double at = k < from  ? 0
+                    : k < top ? (k - from + 0.5) / (double) (top - from)
+                              : 1;
+
+        x += at;
+        xx += at * at;
+        y += blocks[k];
+        xy += at * blocks[k];
+        yy += blocks[k] * blocks[k];
+    }
+    f.spread = xx - x * x / n;
+    f.late = (xy - x * y / n) / f.spread;
+    f.usual = (y - f.late * x) / n;
+    f.variance = fmax(yy - y * y / n - f.late * f.late * f.spread, 0) / (n - 2);
+    return f;
+}
+
+/* Finds a window up to the end in which lateness grows up to some block, as of
+ * a node that becomes hot. usual: as for find_window. */
+static struct window find_ramp(const double *blocks, double usual_noise,
+                               size_t of)
+{
+    struct window best = {.chance = 1};
+    double most = 0, own = 0;
+    unsigned tried = 0;
+
+    for (unsigned from = START_BLOCKS + WINDOW_LEAST;
+         from + WINDOW_LEAST <= JUDGE_BLOCKS; from++)
+        for (unsigned top = from + 2; top <= JUDGE_BLOCKS; top++) {
+            struct fit f = fit_ramp(blocks, from, top);
+            double e = sqrt(fmax(f.variance, usual_noise) / f.spread);
+            double in = JUDGE_BLOCKS - from, us = 0;
+
+            tried++;
+            if (!(f.late > most * e) || !(fabs(f.usual) < BEFORE * f.late))
+                continue;
+            for (unsigned k = from; k < JUDGE_BLOCKS; k++)
+                us += blocks[k];
+            most = f.late / e;
+            own = f.variance;
+            best = (struct window){.in = bits_of(from, JUDGE_BLOCKS),
+                                   .late_us = us,
+                                   .error_us = e * in};
+        }
+    if (best.in)
+        best.chance = tried * chance_of_errors(most, own, usual_noise, of);
+    return best;
+}
+
+/* Finds the window of a series of blocks that stands out most, several
+ * stretches of it, or one in which lateness grows at first. Most lateness is
+ * there at once, so a growing one has RAMPS of the chance. usual: the median of
+ * the variances of `of` like series, or 0. */
 static struct window find_window(const double *blocks, double usual_noise,
                                  size_t of)
 {
-    struct window best = {.chance = 1}, many;
+    struct window best = {.chance = 1}, many, ramp;
     double sum[JUDGE_BLOCKS + 1] = {0}, squares = 0, most = 0, own = 0;
     double n = JUDGE_BLOCKS - START_BLOCKS;
     unsigned tried = 0;
@@ -788,7 +859,12 @@ static struct window find_window(const double *blocks, double usual_noise,
     if (best.in)
         best.chance = tried * chance_of_errors(most, own, usual_noise, of);
     many = find_stretches(blocks, usual_noise, of);
-    return many.chance < best.chance ? many : best;
+    if (many.chance < best.chance)
+        best = many;
+    ramp = find_ramp(blocks, usual_noise, of);
+    best.chance /= 1 - RAMPS;
+    ramp.chance /= RAMPS;
+    return ramp.chance < best.chance ? ramp : best;
 }
 
 static void set_window(struct judge_answer *a, const struct window *late)
@@ -1209,6 +1285,57 @@ static int judge_kept(struct work *w)
     return rc;
 }
 
+/* Makes one answer of those about all processes of a host: each of them is late
+ * beyond doubt, so their node is, though the mean of its blocks may vary by the
+ * lateness itself. 0 or -1. */
+static int join_nodes(struct work *w)
+{
+    struct judge *j = w->j;
+    size_t *named = calloc(w->p->n_hosts + 1, sizeof(*named)), kept = 0;
+    size_t *all = calloc(w->p->n_hosts + 1, sizeof(*all));
+    size_t *first = calloc(w->p->n_hosts + 1, sizeof(*first));
+    int rc = named && all && first ? 0 : -1;
+
+    for (size_t p = 0; rc == 0 && p < w->p->n; p++)
+        all[w->p->list[p].host_at]++;
+    for (size_t i = 0; rc == 0 && i < j->n; i++)
+        named[j->answers[i].host] += j->answers[i].kind == JUDGE_LATE ||
+                                     j->answers[i].kind == JUDGE_ONSET;
+    for (size_t i = 0; rc == 0 && i < j->n; i++) {
+        struct judge_answer *a = &j->answers[i], *node;
+        size_t h = a->host;
+
+        if (a->kind == JUDGE_NODE || named[h] < 2 || named[h] < all[h] ||
+            all[h] == w->p->n) {
+            j->answers[kept++] = *a;
+            continue;
+        }
+        if (!first[h]) {
+            first[h] = kept + 1;
+            j->answers[kept] = *a;
+            node = &j->answers[kept++];
+            node->kind = JUDGE_NODE;
+            node->excess_us = 0;
+            node->part = 1;
+            node->times = all[h];
+        }
+        node = &j->answers[first[h] - 1];
+        node->excess_us += a->excess_us / (double) all[h];
+        node->error_us = fmax(node->error_us, a->error_us);
+        if ((node->blocks | a->blocks) != node->blocks) {
+            struct window late = {.in = node->blocks | a->blocks};
+
+            set_window(node, &late);
+        }
+    }
+    if (rc == 0)
+        j->n = kept;
+    free(named);
+    free(all);
+    free(first);
+    return rc;
+}
+
 static int judge_all(struct work *w)
 {
     struct judge *j = w->j;
@@ -1218,6 +1345,8 @@ static int judge_all(struct work *w)
     for (size_t p = 0; rc == 0 && p < w->p->n; p++)
         if (j->processes[p].judged && !named[p])
             rc = name_process(w, p, named);
+    if (rc == 0)
+        rc = join_nodes(w);
     if (rc == 0 && !w->run->kept)
         rc = judge_stalls_name(j, w->run, w->excess, w->stall, named);
     if (rc == 0 && j->n > MOST_NAMED)
@@ -1311,6 +1440,31 @@ out:
         return NULL;
     }
     return j;
+}
+
+bool judge_compare(const struct judge *j, const enum judge_side *side, size_t n,
+                   size_t questions, struct judge_group *out)
+{
+    double blocks[JUDGE_BLOCKS] = {0}, of[2] = {0};
+    struct stats_trimmed t;
+
+    for (size_t p = 0; p < n; p++)
+        if (side[p] != JUDGE_ASIDE)
+            of[side[p] == JUDGE_OTHER]++;
+    if (!(of[0] > 0) || !(of[1] > 0))
+        return false;
+    for (size_t p = 0; p < n; p++)
+        for (unsigned k = 0; k < JUDGE_BLOCKS && side[p] != JUDGE_ASIDE; k++)
+            blocks[k] += side[p] == JUDGE_IN
+                             ? j->processes[p].work_us[k] / of[0]
+                             : -j->processes[p].work_us[k] / of[1];
+    t = resample(blocks);
+    out->us = t.mean;
+    out->error_us = t.error;
+    out->least_us =
+        fmax(JUDGE_WORTH * j->run_us,
+             errors_of(judge_chance(questions), freedom_of_blocks()) * t.error);
+    return true;
 }
 
 bool judge_speaks(const struct judge *j)

@@ -164,6 +164,7 @@ struct judge_process {
     double longest_us;              /* of its stalls */
     double blocks_us[JUDGE_BLOCKS]; /* excess of each block, without stalls */
     double own_us[JUDGE_BLOCKS];    /* less that of its mates */
+    double work_us[JUDGE_BLOCKS];   /* own time itself, not compared */
 };
 
 struct judge {
@@ -206,6 +207,23 @@ void judge_destroy(struct judge *judge);
  * cost is known, and clocks by durations are no longer than the run, as they
  * are where operations overlap computation. */
 bool judge_speaks(const struct judge *judge);
+
+/* By how much a group of processes computes longer than others, whatever their
+ * roles: stages of a pipeline, or all ranks that have more work. */
+struct judge_group {
+    double us;       /* over the run: the mean of the group less that of the
+                        others, without the lowest and the highest fifth of the
+                        blocks */
+    double error_us; /* its standard error, by the scatter of the blocks */
+    double least_us; /* less is chance, or not worth it */
+};
+enum judge_side { JUDGE_ASIDE, JUDGE_IN, JUDGE_OTHER };
+
+/* Compares processes. side: of each process of the n that were judged.
+ * questions: how many groups were looked at to find this one. Returns false if
+ * one side is empty. */
+bool judge_compare(const struct judge *judge, const enum judge_side *side,
+                   size_t n, size_t questions, struct judge_group *out);
 
 /* Formats one line for people who compare judges: what is named, with figures.
  * Returns buf. */
@@ -306,7 +324,8 @@ struct judge_answer *judge_add(struct judge *judge,
 /* Removes all answers. */
 void judge_drop_answers(struct judge *judge);
 
-/* Returns the share of the budget for each of n that are asked one question. */
+/* Returns the share of the budget for each of n that are asked one question.
+ * Whatever is named by chance alone takes it from here. */
 double judge_chance(size_t n);
 
 /* --- judge_stall.c: single intervals. For this room only. ----------------- */

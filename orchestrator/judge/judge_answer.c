@@ -5,7 +5,9 @@
 #include "common/vector.h"
 #include "orchestrator/judge/judge.h"
 
-#define QUESTIONS 4 /* late, since when, node, stall */
+/* Who shares the budget: late all along, late in a part of the run, a node, a
+ * group of processes (a stage), stalls. Each has as much. */
+enum { QUESTIONS = 5 };
 
 const char *const judge_kinds[JUDGE_KINDS] = {
     [JUDGE_LATE] = "late",

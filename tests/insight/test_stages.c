@@ -139,7 +139,7 @@ static void run(void)
     assert_int_equal(processes_init_nodes(&p, &m.result, NULL), 0);
     assert_true(p.known);
     m.findings.gpus_us = (double) RUN_US * RANKS;
-    assert_int_equal(load_findings(&m.result, &p, m.lateness,
+    assert_int_equal(load_findings(&m.result, &p, NULL, m.lateness,
                                    &(struct jp_netcells){0}, &m.findings),
                      0);
     processes_fini(&p);
@@ -519,7 +519,7 @@ static void unknown_waits_are_not_judged(void **state)
     m.findings.hypotheses = &m.hypotheses;
     m.result.quality.waits_unknown = true;
     assert_int_equal(processes_init_nodes(&p, &m.result, NULL), 0);
-    assert_int_equal(load_findings(&m.result, &p, m.lateness,
+    assert_int_equal(load_findings(&m.result, &p, NULL, m.lateness,
                                    &(struct jp_netcells){0}, &m.findings),
                      0);
     assert_int_equal(m.findings.n, 0);

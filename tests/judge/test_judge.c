@@ -436,12 +436,41 @@ static void stages(void **state)
     for (uint32_t s = 0; s < 4; s++)
         assert_int_equal(j->processes[s].role, j->processes[s + 4].role);
     assert_true(j->processes[6].comm_us > 0);
+    /* stages compared with each other: the third one is longer than all others,
+     * by the 450 us (of one pipeline 400, of the other 600) and what the others
+     * wait beyond that */
+    for (uint32_t s = 0; s < 4; s++) {
+        enum judge_side side[8];
+        struct judge_group group;
+
+        for (uint32_t p = 0; p < 8; p++)
+            side[p] = p % 4 == s ? JUDGE_IN : JUDGE_OTHER;
+        assert_true(judge_compare(j, side, 8, 4, &group));
+        if (s == 2)
+            assert_true(group.us > group.least_us && group.us > 40000 &&
+                        group.us < 60000);
+        else
+            assert_true(group.us < 0);
+        side[s] = side[s + 4] = JUDGE_ASIDE;
+        assert_false(judge_compare(j, side, 8, 4, &group));
+    }
     end(j);
 }
 
 /* --- names ---------------------------------------------------------------- */
 
-enum { CLEAN, LATE, ONSET, NODE, STALL, COMES, WINDOW, NODE_ONSET, HALF };
+enum {
+    CLEAN,
+    LATE,
+    ONSET,
+    NODE,
+    STALL,
+    COMES,
+    WINDOW,
+    NODE_ONSET,
+    HALF,
+    HEATS
+};
 static bool even; /* AllReduces only */
 
 /* Returns true if rank p computes longer before operation i. COMES: in every
@@ -485,6 +514,8 @@ static struct judge *make_job(int fault, uint64_t seed, bool timed)
 
             if (is_slow(fault, p, i))
                 us *= 1.12;
+            if (fault == HEATS && p / 4 == 1 && i > 160)
+                us *= 1 + 0.3 * fmin((i - 160) / 200.0, 1);
             if (fault == STALL && p == 5 && (i == 120 || i == 300))
                 us += 40000;
             run.clock[p] += us;
@@ -557,6 +588,24 @@ static void parts(void **state)
                 assert_true(fabs(a->from - 0.6) < 0.05 && a->to >= 1);
             end(j);
         }
+}
+
+/* A node that grows late over half of the run: no level before and after fits
+ * it, and what it varies by is no noise. */
+static void heats(void **state)
+{
+    (void) state;
+    for (int timed = 0; timed < 2; timed++) {
+        struct judge *j = make_job(HEATS, 91, timed);
+        const struct judge_answer *a = j->answers;
+
+        assert_true(judge_speaks(j));
+        assert_int_equal(j->n, 1);
+        assert_int_equal(a->kind, JUDGE_NODE);
+        assert_int_equal(a->host, 1);
+        assert_true(fabs(a->from - 0.42) < 0.06 && a->to >= 1);
+        end(j);
+    }
 }
 
 /* Of two hosts one is late: half of all ranks. How ranks of one host differ
@@ -982,6 +1031,7 @@ int main(void)
         cmocka_unit_test(kept_once),      cmocka_unit_test(kept_rare),
         cmocka_unit_test(kept_many),      cmocka_unit_test(kept_clean),
         cmocka_unit_test(kept_least),
+        cmocka_unit_test(heats),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
