@@ -17,6 +17,7 @@
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/report/baseline_file.h"
 #include "orchestrator/report/out.h"
+#include "orchestrator/table/table.h"
 
 /* Our reports have no more (docs/summary.schema.json), but foreign files may.
  */
@@ -476,15 +477,6 @@ static void put_side(const struct compare *c, const char *name, int side,
     text_out_wrap(out, 12, 6, text);
 }
 
-/* "+12.3 %", "-4.0 %" */
-static const char *signed_share(double change, char buf[JP_FIGURE_LEN])
-{
-    if (!isfinite(change))
-        return "-";
-    snprintf(buf, JP_FIGURE_LEN, "%+.1f %%", 100 * change);
-    return buf;
-}
-
 /* Returns the word for a cell's row. A cell of one side names the side. */
 static const char *course_text(const struct compare_cell *cell)
 {
@@ -493,32 +485,61 @@ static const char *course_text(const struct compare_cell *cell)
                                              : "only in B";
 }
 
-/* Prints a network cell compared with a baseline. */
-static void put_network(const struct compare_cell *cell, FILE *out)
-{
-    char change[JP_FIGURE_LEN], coll[16], kind[32];
+JP_GETTER(kind, compare_cell, value_text(v, at->kind))
+JP_GETTER(time_a, compare_cell, value_finite(v, at->time_us[0]))
+JP_GETTER(time_b, compare_cell, value_finite(v, at->time_us[1]))
+JP_GETTER(busbw_a, compare_cell, value_finite(v, at->busbw_gbs[0]))
+JP_GETTER(busbw_b, compare_cell, value_finite(v, at->busbw_gbs[1]))
+/* with a sign: "+12.3 %", "-4.0 %" */
+JP_GETTER(change, compare_cell, {
+    snprintf(v->buf, sizeof(v->buf), "%+.1f %%", 100 * at->change);
+    value_text(v, isfinite(at->change) ? v->buf : NULL);
+})
+JP_GETTER(course, compare_cell, value_text(v, course_text(at)))
 
-    text_out_line(out, "  %-29s %-13s %8s %8s %8s %9s  %s",
-                  clean_text(cell->kind, JP_CLEAN_ASCII, kind, 30),
-                  clean_text(cell->coll, JP_CLEAN_ASCII, coll, 14),
-                  FIG_BYTES(cell->bytes), FIG_GBS(cell->busbw_gbs[0]),
-                  FIG_GBS(cell->busbw_gbs[1]),
-                  signed_share(cell->change, change), course_text(cell));
-}
-
-/* Prints a cell of two reports. */
-static void put_cell(const struct compare_cell *cell, FILE *out)
-{
-    char change[JP_FIGURE_LEN], coll[16], type[16];
-
-    text_out_line(out, "  %-11s %-13s %8s %8s %8s %8s %8s %9s  %s",
-                  clean_text(cell->type, JP_CLEAN_ASCII, type, 12),
-                  clean_text(cell->coll, JP_CLEAN_ASCII, coll, 14),
-                  FIG_BYTES(cell->bytes), FIG_US(cell->time_us[0]),
-                  FIG_US(cell->time_us[1]), FIG_GBS(cell->busbw_gbs[0]),
-                  FIG_GBS(cell->busbw_gbs[1]),
-                  signed_share(cell->change, change), course_text(cell));
-}
+#define FIELD(member) JP_FIELD(struct compare_cell, member)
+/* Columns of text: what both tables have. */
+#define CELL_COLUMNS                                                           \
+    {"coll",      JP_COL_TEXT, .text = 2, .brief = "function",                 \
+     .width = 13, FIELD(coll)},                                                \
+        {"bytes",         JP_COL_BYTES, .text = 3,                             \
+         .brief = "size", .width = 8,   FIELD(bytes)},                         \
+        {"busbw_a",         JP_COL_GBS, .text = 6,                             \
+         .brief = "GB/s A", .width = 8, .get = get_busbw_a},                   \
+        {"busbw_b",    JP_COL_GBS, .text = 7,                                  \
+         .brief = "B", .width = 8, .get = get_busbw_b},                        \
+        {"change",        JP_COL_FIGURE, .text = 8,                            \
+         .brief = "time", .width = 9,    .get = get_change},                   \
+    {                                                                          \
+        "course", JP_COL_WORD, .text = 9, .brief = "", .none = "",             \
+                               .get = get_course                               \
+    }
+static const struct jp_column cell_columns[] = {
+    {"type", JP_COL_TEXT, .text = 1, .brief = "type", .width = 11, FIELD(type)},
+    {"time_a", JP_COL_US, .text = 4, .brief = "time A", .width = 8,
+     .get = get_time_a},
+    {"time_b", JP_COL_US, .text = 5, .brief = "B", .width = 8,
+     .get = get_time_b},
+    CELL_COLUMNS,
+};
+/* compared with a baseline, which has no times */
+static const struct jp_column network_columns[] = {
+    {"kind", JP_COL_TEXT, .text = 1, .brief = "network", .width = 29,
+     .get = get_kind},
+    CELL_COLUMNS,
+};
+#undef CELL_COLUMNS
+#undef FIELD
+static const struct jp_table cell_table = {
+    .name = "cells",
+    JP_COLUMNS(cell_columns),
+    .row_size = sizeof(struct compare_cell),
+    .max_text = SIZE_MAX};
+static const struct jp_table network_table = {
+    .name = "network",
+    JP_COLUMNS(network_columns),
+    .row_size = sizeof(struct compare_cell),
+    .max_text = SIZE_MAX};
 
 /* Prints findings, each with its sign and its kind. */
 static void put_findings(const json_t *const *list, size_t n, const char *sign,
@@ -575,6 +596,7 @@ static void format_answer(const struct compare *c, char *buf, size_t size)
 static int print_text(const struct compare *c, const char *const names[2],
                       FILE *out, struct jp_error *err)
 {
+    const struct table_source cells = {.rows = c->cells, .n = c->n_cells};
     char answer[400];
 
     errno = 0;
@@ -585,16 +607,9 @@ static int print_text(const struct compare *c, const char *const names[2],
     }
     for (int side = 0; side < 2; side++)
         put_side(c, names[side], side, out);
-    fputc('\n', out);
-    /* network cells have other columns */
-    if (c->baseline)
-        text_out_line(out, "  %-29s %-13s %8s %8s %8s %9s", "network",
-                      "function", "size", "GB/s A", "B", "time");
-    else
-        text_out_line(out, "  %-11s %-13s %8s %8s %8s %8s %8s %9s", "type",
-                      "function", "size", "time A", "B", "GB/s A", "B", "time");
-    for (size_t i = 0; i < c->n_cells; i++)
-        (c->baseline ? put_network : put_cell)(&c->cells[i], out);
+    if (table_write_text(c->baseline ? &network_table : &cell_table, &cells,
+                         out) < 0)
+        return error_set(err, "out of memory");
     if (c->n_fresh || c->n_gone)
         fputs("\nFindings: + new in B, - gone\n", out);
     put_findings(c->fresh, c->n_fresh, "+", out);

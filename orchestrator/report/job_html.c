@@ -8,6 +8,7 @@
 #include "orchestrator/identity/parallel.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/report/out.h"
+#include "orchestrator/report/table.h"
 #include "orchestrator/report/sections.h"
 
 /* Writes a count; 0 means that it is unknown. */
@@ -159,69 +160,103 @@ int job_html_facts(const struct jp_report *report, FILE *out)
 
 /* --- sections: settings with their sources, variables */
 
-#define COLUMNS(list) (sizeof(list) / sizeof(*(list)))
-
-/* Writes a row for each setting, with its source and reason. */
-static void setting_rows(FILE *out, const char *area,
-                         const struct jp_setting *list, size_t n)
+/* Setting number `index` of the page: NCCL's first, then those of the options
+ * that have a word for the page. *area is whose it is. NULL after the last. */
+static const struct jp_setting *setting_at(const struct jp_jobconf *conf,
+                                           size_t index, const char **area)
 {
-    for (size_t i = 0; i < n; i++) {
-        html_out_row(out);
-        html_out_cell(out, area);
-        html_out_id(out, list[i].key);
-        html_out_code(out, list[i].value);
-        html_out_cell(out, list[i].source);
-        html_out_cell(out, list[i].where);
-        html_out_prose(out, list[i].reason);
-        html_out_row_end(out);
+    *area = "NCCL";
+    if (index < conf->n_settings)
+        return &conf->settings[index];
+    index -= conf->n_settings;
+    for (enum jp_option i = 0; i < OPTIONS; i++) {
+        *area = grammar_of(i)->form->on_page;
+        if (*area && index < conf->sides[i].n_settings)
+            return &conf->sides[i].settings[index];
+        if (*area)
+            index -= conf->sides[i].n_settings;
     }
+    return NULL;
 }
+
+static size_t count_settings(const struct jp_report *report)
+{
+    const struct jp_jobconf *conf = report->conf;
+    size_t n = conf ? conf->n_settings : 0;
+
+    for (enum jp_option i = 0; conf && i < OPTIONS; i++)
+        n += grammar_of(i)->form->on_page ? conf->sides[i].n_settings : 0;
+    return n;
+}
+
+static void find_setting(struct jp_row *row)
+{
+    const char *area;
+
+    row->at = setting_at(row->report->conf, row->index, &area);
+}
+
+static void get_area(const struct jp_row *row, struct jp_value *v)
+{
+    const char *area;
+
+    setting_at(row->report->conf, row->index, &area);
+    value_text(v, area);
+}
+
+#define FIELD(member) .none = "", JP_FIELD(struct jp_setting, member)
+static const struct jp_column setting_columns[] = {
+    {"area", JP_COL_WORD, 0, 0, 1, 0, "For", .get = get_area},
+    {"key", JP_COL_ID, 0, 0, 2, 0, "Setting", FIELD(key)},
+    {"value", JP_COL_CODE, 0, 0, 3, 0, "Value", FIELD(value)},
+    {"source", JP_COL_TEXT, 0, 0, 4, 0, "From", FIELD(source)},
+    {"where", JP_COL_TEXT, 0, 0, 5, 0, "Where", FIELD(where)},
+    {"reason", JP_COL_PROSE, 0, 0, 6, 0, "Why", FIELD(reason)},
+};
+#undef FIELD
+static const struct jp_table setting_table = {
+    JP_COLUMNS(setting_columns), .count = count_settings, .find = find_setting,
+    .max_html = SIZE_MAX};
 
 /* Writes the settings of NCCL's profile and of the options that have a word for
  * the page, with their sources. */
 int job_html_settings(const struct jp_report *report, FILE *out)
 {
-    const struct jp_jobconf *conf = report->conf;
-    static const struct jp_html_column columns[] = {
-        {"For", NULL, false},  {"Setting", NULL, false}, {"Value", NULL, false},
-        {"From", NULL, false}, {"Where", NULL, false},   {"Why", NULL, false},
-    };
-    size_t n = 0;
-
-    for (enum jp_option i = 0; conf && i < OPTIONS; i++)
-        n += grammar_of(i)->form->on_page ? conf->sides[i].n_settings : 0;
-    if (!conf || conf->n_settings + n == 0)
-        return 0;
-    html_out_table(out, columns, COLUMNS(columns), true);
-    setting_rows(out, "NCCL", conf->settings, conf->n_settings);
-    for (enum jp_option i = 0; i < OPTIONS; i++)
-        if (grammar_of(i)->form->on_page)
-            setting_rows(out, grammar_of(i)->form->on_page,
-                         conf->sides[i].settings, conf->sides[i].n_settings);
-    html_out_table_end(out, COLUMNS(columns), 0, NULL);
-    return 0;
+    return table_count(&setting_table, report)
+               ? table_html(&setting_table, report, NULL, out)
+               : 0;
 }
+
+static size_t count_env(const struct jp_report *report)
+{
+    return report->conf ? report->conf->n_env : 0;
+}
+
+static void find_env(struct jp_row *row)
+{
+    row->at = &row->report->conf->env[row->index];
+}
+
+JP_GETTER(env_user, jp_envvar,
+          value_text(v, at->soft ? "the user's stays" : "replaced"))
+
+#define FIELD(member) JP_FIELD(struct jp_envvar, member)
+static const struct jp_column env_columns[] = {
+    {"name", JP_COL_ID, 0, 0, 1, 0, "Variable", FIELD(name)},
+    {"value", JP_COL_CODE, JP_TIP, 0, 2, 0, "Value",
+     "%N stands for the node's name", FIELD(value)},
+    {"user", JP_COL_TEXT, 0, 0, 3, 0, "If the user has set it",
+     .get = get_env_user},
+};
+#undef FIELD
+static const struct jp_table env_table = {
+    JP_COLUMNS(env_columns), .count = count_env, .find = find_env,
+    .max_html = SIZE_MAX, .unsorted = true};
 
 /* Writes the variables that the launch set for the tasks. */
 int job_html_env(const struct jp_report *report, FILE *out)
 {
-    const struct jp_jobconf *conf = report->conf;
-    static const struct jp_html_column columns[] = {
-        {"Variable", NULL, false},
-        {"Value", "%N stands for the node's name", false},
-        {"If the user has set it", NULL, false},
-    };
-
-    if (!conf || !conf->n_env)
-        return 0;
-    html_out_table(out, columns, COLUMNS(columns), false);
-    for (size_t i = 0; i < conf->n_env; i++) {
-        html_out_row(out);
-        html_out_id(out, conf->env[i].name);
-        html_out_code(out, conf->env[i].value);
-        html_out_cell(out, conf->env[i].soft ? "the user's stays" : "replaced");
-        html_out_row_end(out);
-    }
-    html_out_table_end(out, COLUMNS(columns), 0, NULL);
-    return 0;
+    return table_count(&env_table, report)
+               ? table_html(&env_table, report, NULL, out)
+               : 0;
 }

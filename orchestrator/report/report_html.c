@@ -110,56 +110,56 @@ static bool has_nodes(const struct jp_report *report)
     return false;
 }
 
-/* Writes a node's sums. full: the wait of a full bar, us. */
-static void put_row(FILE *out, const struct jp_result *r,
-                    const struct jp_process_host *node, double full)
+/* The nodes' places, sorted by the wait that they caused, are the rows' extra
+ * data. */
+static void find_node(struct jp_row *row)
 {
-    /* without timed operations, the share is unknown */
-    double share = node->timed_ops
-                       ? (double) node->last_ops / (double) node->timed_ops
-                       : NAN;
+    const uint32_t *places = row->extra;
 
-    html_out_row(out);
-    html_out_cell(out, *node->host ? node->host : "-");
-    html_out_figure(out, FIG_COUNT(node->n_processes), node->n_processes);
-    html_out_figure(out, FIG_SHARE(share), share);
-    html_out_bar(out, FIG_US((double) node->caused_us),
-                 (double) node->caused_us, (double) node->caused_us / full);
-    if (r->quality.waits_unknown)
-        html_out_figure(out, "-", NAN);
-    else
-        html_out_figure(out, FIG_US((double) node->wait_us),
-                        (double) node->wait_us);
-    html_out_row_end(out);
+    row->at = &row->report->processes->hosts[places[row->index]];
 }
 
-/* Writes the n nodes in places, which are sorted by the wait that they caused.
- */
-static void put_table(FILE *out, const struct jp_result *r,
-                      const struct jp_processes *procs, const uint32_t *places,
-                      size_t n)
+static size_t count_nodes(const struct jp_report *report)
 {
-    static const struct jp_html_column columns[] = {
-        {"Node", NULL, false},
-        {"Processes", "that left records", true},
-        {"Last in",
-         "share of its processes' operations in which one of them "
-         "arrived last",
-         true},
-        {"Wait caused",
-         "time that other ranks waited for its processes, summed over ranks "
-         "and operations",
-         true},
-        {"Own wait", "time that its processes waited for others", true},
-    };
-    double full = n ? (double) procs->hosts[places[0]].caused_us : 0;
-
-    html_out_table(out, columns, sizeof(columns) / sizeof(*columns), true);
-    for (size_t i = 0; i < n; i++)
-        put_row(out, r, &procs->hosts[places[i]], full > 0 ? full : 1);
-    html_out_table_end(out, sizeof(columns) / sizeof(*columns),
-                       procs->n_hosts - n, "csv/ranks.csv");
+    return report->processes->n_hosts;
 }
+
+JP_GETTER(node_host, jp_process_host, value_name(v, at->host))
+JP_GETTER(node_processes, jp_process_host, value_count(v, at->n_processes))
+/* without timed operations, the share is unknown */
+JP_GETTER(node_last, jp_process_host,
+          value_finite(v, at->timed_ops
+                              ? (double) at->last_ops / (double) at->timed_ops
+                              : NAN))
+JP_GETTER(node_caused, jp_process_host, {
+    const uint32_t *places = row->extra;
+
+    value_count(v, at->caused_us);
+    value_fill(v, (double) row->report->processes->hosts[places[0]].caused_us);
+})
+JP_GETTER(node_wait, jp_process_host,
+          value_known(v, !row->result->quality.waits_unknown, at->wait_us))
+
+static const struct jp_column node_columns[] = {
+    /* in CSV: the rows left out are in ranks.csv */
+    {"host", JP_COL_TEXT, JP_CSV, 0, 1, 0, "Node", .get = get_node_host},
+    {"processes", JP_COL_COUNT, JP_TIP, 0, 2, 0, "Processes",
+     "that left records", .get = get_node_processes},
+    {"last", JP_COL_SHARE, JP_TIP, 0, 3, 0, "Last in",
+     "share of its processes' operations in which one of them arrived last",
+     .get = get_node_last},
+    {"caused", JP_COL_US, JP_TIP | JP_BAR, 0, 4, 0, "Wait caused",
+     "time that other ranks waited for its processes, summed over ranks and "
+     "operations",
+     .get = get_node_caused},
+    {"wait", JP_COL_US, JP_TIP, 0, 5, 0, "Own wait",
+     "time that its processes waited for others", .get = get_node_wait},
+};
+static const struct jp_table node_table = {.name = "ranks",
+                                           JP_COLUMNS(node_columns),
+                                           .count = count_nodes,
+                                           .find = find_node,
+                                           .max_html = MAX_ROWS};
 
 /* Writes a row for each node; nothing for a single node, which could not be
  * compared. */
@@ -175,8 +175,7 @@ static int html_nodes_put(const struct jp_report *report, FILE *out)
     places = processes_heaviest_hosts(procs, MAX_ROWS, &n);
     if (places) {
         html_put_chart(out, "nodes");
-        put_table(out, report->result, procs, places, n);
-        rc = 0;
+        rc = table_html(&node_table, report, places, out);
     }
     free(places);
     return rc;
@@ -220,55 +219,74 @@ static double share(double part, double all)
     return all > 0 ? part / all : 0;
 }
 
-/* Writes one bin. `exponent`: the power of two at which it starts. */
-static void sizes_put_row(FILE *out, unsigned exponent, const struct bin *bin,
-                          const struct bin *total)
-{
-    char range[2 * JP_FIGURE_LEN];
-    double ops = share((double) bin->ops, (double) total->ops);
-    double bytes = share(bin->bytes, total->bytes);
-    double us = share(bin->us, total->us);
+/* A row of the table of sizes. */
+struct size_row {
+    unsigned exponent; /* the power of two at which the bin starts */
+    struct bin bin;
+};
 
-    if (exponent == BINS - 1)
-        snprintf(range, sizeof(range), "%s and more",
-                 FIG_BYTES(UINT64_C(1) << exponent));
+JP_GETTER(size_range, size_row, {
+    uint64_t from = UINT64_C(1) << at->exponent;
+
+    if (at->exponent == BINS - 1)
+        snprintf(v->buf, sizeof(v->buf), "%s and more", FIG_BYTES(from));
     else
-        snprintf(range, sizeof(range), "%s to %s",
-                 FIG_BYTES(exponent ? UINT64_C(1) << exponent : 0),
-                 FIG_BYTES(UINT64_C(2) << exponent));
-    html_out_row(out);
-    html_out_figure(out, range, exponent);
-    html_out_figure(out, FIG_COUNT(bin->ops), (double) bin->ops);
-    html_out_bar(out, FIG_SHARE(ops), ops, ops);
-    html_out_bar(out, FIG_SHARE(bytes), bytes, bytes);
-    html_out_figure(out, FIG_US(bin->us), bin->us);
-    html_out_bar(out, FIG_SHARE(us), us, us);
-    html_out_row_end(out);
-}
+        snprintf(v->buf, sizeof(v->buf), "%s to %s",
+                 FIG_BYTES(at->exponent ? from : 0), FIG_BYTES(2 * from));
+    value_text(v, v->buf);
+    v->real = at->exponent;
+})
+/* the extra data are the sums of all bins */
+JP_GETTER(size_ops_share, size_row, {
+    const struct bin *total = row->extra;
+
+    value_real(v, share((double) at->bin.ops, (double) total->ops));
+})
+JP_GETTER(size_bytes_share, size_row, {
+    const struct bin *total = row->extra;
+
+    value_real(v, share(at->bin.bytes, total->bytes));
+})
+JP_GETTER(size_us_share, size_row, {
+    const struct bin *total = row->extra;
+
+    value_real(v, share(at->bin.us, total->us));
+})
+
+#define FIELD(member) JP_FIELD(struct size_row, member)
+static const struct jp_column size_columns[] = {
+    {"size", JP_COL_FIGURE, JP_TIP, 0, 1, 0, "Size",
+     "of the message: from, and less than", .get = get_size_range},
+    {"ops", JP_COL_COUNT, 0, 0, 2, 0, "Operations", FIELD(bin.ops)},
+    {"ops_share", JP_COL_SHARE, JP_BAR, 0, 3, 0, "of them",
+     .get = get_size_ops_share},
+    {"bytes_share", JP_COL_SHARE, JP_BAR | JP_TIP, 0, 4, 0, "of the data",
+     "share of the sum of message sizes", .get = get_size_bytes_share},
+    {"us", JP_COL_US, JP_TIP, 0, 5, 0, "Time",
+     "sum over operations of the longest rank's time", FIELD(bin.us)},
+    {"us_share", JP_COL_SHARE, JP_BAR, 0, 6, 0, "of the time",
+     .get = get_size_us_share},
+};
+#undef FIELD
+static const struct jp_table size_table = {JP_COLUMNS(size_columns),
+                                           .row_size = sizeof(struct size_row),
+                                           .max_html = BINS};
 
 /* Writes the bins that have operations. */
 static int html_sizes_put(const struct jp_report *report, FILE *out)
 {
-    static const struct jp_html_column columns[] = {
-        {"Size", "of the message: from, and less than", true},
-        {"Operations", NULL, true},
-        {"of them", NULL, true},
-        {"of the data", "share of the sum of message sizes", true},
-        {"Time", "sum over operations of the longest rank's time", true},
-        {"of the time", NULL, true},
-    };
     struct bin bins[BINS] = {{0}}, total = {0};
+    struct size_row rows[BINS];
+    struct table_source source = {.extra = &total, .rows = rows};
 
     if (!report->result || !report->result->n_cells)
         return 0;
     add_up(report->result, bins, &total);
-    html_put_chart(out, "sizes");
-    html_out_table(out, columns, sizeof(columns) / sizeof(*columns), true);
     for (unsigned i = 0; i < BINS; i++)
         if (bins[i].ops)
-            sizes_put_row(out, i, &bins[i], &total);
-    html_out_table_end(out, sizeof(columns) / sizeof(*columns), 0, NULL);
-    return 0;
+            rows[source.n++] = (struct size_row){i, bins[i]};
+    html_put_chart(out, "sizes");
+    return table_write_html(&size_table, &source, out);
 }
 
 /* "3 classes of sizes" */

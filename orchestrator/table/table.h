@@ -352,7 +352,7 @@ struct table_view {
     const struct table_source *source;
     enum table_look look;
     const struct jp_column *columns[64];
-    int widths[64]; /* negative: left-aligned */
+    int widths[64]; /* negative: left-aligned; 0: no padding */
     size_t n;
     int last_cut; /* longest text of a left-aligned last column; 0: no limit */
     bool whole;   /* all columns of the look are shown */

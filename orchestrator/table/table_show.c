@@ -187,7 +187,7 @@ void table_view_init(struct table_view *view, const struct jp_table *table,
 out:
     /* the same for a fitted table, whose columns end where their texts end */
     if (table->fitted && view->n && view->widths[view->n - 1] < 0)
-        view->widths[view->n - 1] = -1;
+        view->widths[view->n - 1] = 0;
 }
 
 void table_view_row(const struct table_view *view, size_t index, FILE *out)

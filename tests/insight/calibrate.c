@@ -32,34 +32,11 @@
 #include "orchestrator/insight/limits.h"
 #include "common/stats.h"
 #include "tests/insight/pool.h"
-#include "tests/insight/simfeed.h"
-#include "tests/insight/simlog.h"
-#include "tests/insight/simrec.h"
+#include "tests/insight/simkinds.h"
 
 #define TIMES 1.3
 #define FLOOR 0.9
 #define LUCK 0.01 /* a row is below its floor unless that is likelier */
-
-static const struct input {
-    const char *name;
-    int (*write)(const struct simjob_shape *, enum simjob_fault, double,
-                 uint64_t, const char *, struct simjob_truth *);
-    void (*remove)(const struct simjob_shape *, const char *);
-    bool verbose;
-} inputs[] = {
-    {"plain", simfeed_write, simfeed_remove, false},
-    {"verbose", simlog_write, simlog_remove, true},
-    {"recording", simrec_write, simrec_remove, false},
-};
-
-static const struct family {
-    const char *name;
-    struct simjob_shape (*shape)(uint64_t seed);
-} families[] = {
-    {"first", simjob_random_shape},  {"other", simjob_other_shape},
-    {"third", simjob_third_shape},   {"fourth", simjob_fourth_shape},
-    {"stages", simjob_stages_shape},
-};
 
 /* What is planted. */
 enum effect { LATE, ONCE, STALLS, EFFECTS };
@@ -76,8 +53,8 @@ enum {
 };
 
 struct task {
-    const struct input *input;
-    const struct family *family;
+    const struct sim_input *input;
+    const struct sim_family *family;
 };
 
 static bool verbose, clean_only;
@@ -267,7 +244,7 @@ static void count(struct counts *n, int bits)
 }
 
 /* Prints the rows of one kind of input. False: one is below its floor. */
-static bool tell(const struct input *input, const struct counts *n)
+static bool tell(const struct sim_input *input, const struct counts *n)
 {
     bool good = !n->accuses;
 
@@ -321,19 +298,19 @@ int main(int argc, char **argv)
         perror(other);
         return 1;
     }
-    for (size_t i = 0; i < N(inputs); i++) {
+    for (size_t i = 0; i < SIM_INPUTS; i++) {
         struct counts n = {0};
 
-        if (only_input && strcmp(only_input, inputs[i].name) != 0)
+        if (only_input && strcmp(only_input, sim_inputs[i].name) != 0)
             continue;
-        for (size_t f = 0; f < N(families); f++) {
-            const struct task task = {&inputs[i], &families[f]};
+        for (size_t f = 0; f < SIM_CALIBRATED; f++) {
+            const struct task task = {&sim_inputs[i], &sim_families[f]};
             uint64_t seed = exact ? exact
                                   : first * 1000003 + i * 100000007 +
                                         f * 1000000007 + 1;
             struct pool *pool;
 
-            if (only_family && strcmp(only_family, families[f].name) != 0)
+            if (only_family && strcmp(only_family, sim_families[f].name) != 0)
                 continue;
             pool = pool_start(seeds < workers ? seeds : workers, seed, at,
                               run_one, &task);
@@ -341,7 +318,7 @@ int main(int argc, char **argv)
                 count(&n, pool_next(pool).answer);
             pool_end(pool);
         }
-        good &= tell(&inputs[i], &n);
+        good &= tell(&sim_inputs[i], &n);
     }
     rmdir(at);
     return good ? 0 : 1;

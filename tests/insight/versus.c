@@ -21,7 +21,7 @@
  * told cost over the planted one, and of what "without it the run would take
  * less", with the jobs in which that is near, in reports as they are.
  *
- *   -f FAMILY  real (the default), first, other, third, experts
+ *   -f FAMILY  real (the default), or another one of simkinds.h
  *   -i INPUT   recording, verbose, plain
  *   -l EVENTS  timelines have so many operations at most, as those of a longer
  *              run have
@@ -48,9 +48,7 @@
 #include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/judge/judge.h"
 #include "tests/insight/pool.h"
-#include "tests/insight/simfeed.h"
-#include "tests/insight/simlog.h"
-#include "tests/insight/simrec.h"
+#include "tests/insight/simkinds.h"
 #include "tests/insight/table_truth.h"
 
 #define COSTLY 0.02       /* of the run */
@@ -102,27 +100,6 @@ static const struct row {
     {"clean, one rank", SIMJOB_CLEAN, 1, 0, 0, ALONE},
 };
 
-static const struct input {
-    const char *name;
-    int (*write)(const struct simjob_shape *, enum simjob_fault, double,
-                 uint64_t, const char *, struct simjob_truth *);
-    void (*remove)(const struct simjob_shape *, const char *);
-    bool verbose;
-} inputs[] = {
-    {"recording", simrec_write, simrec_remove, false},
-    {"verbose", simlog_write, simlog_remove, true},
-    {"plain", simfeed_write, simfeed_remove, false},
-};
-
-static const struct family {
-    const char *name;
-    struct simjob_shape (*shape)(uint64_t seed);
-} families[] = {
-    {"real", simjob_real_shape},       {"first", simjob_random_shape},
-    {"other", simjob_other_shape},     {"third", simjob_third_shape},
-    {"experts", simjob_experts_shape},
-};
-
 /* Seeds. Each row has a range of its own from these on. */
 #define SEED_SHAPE UINT64_C(1000000)
 #define SEED_CI UINT64_C(2000000)
@@ -140,8 +117,8 @@ enum {
 
 struct task {
     const struct row *row;
-    const struct input *input;
-    const struct family *family;
+    const struct sim_input *input;
+    const struct sim_family *family;
 };
 
 static bool verbose, testing;
@@ -538,7 +515,7 @@ static bool is_wanted(const struct row *row, const char *name)
     return begins(row->name, name);
 }
 
-static bool run_rows(const struct run *how, const struct family *family,
+static bool run_rows(const struct run *how, const struct sim_family *family,
                      const char *row, const char *input)
 {
     bool good = true;
@@ -550,13 +527,13 @@ static bool run_rows(const struct run *how, const struct family *family,
         printf("  named wrong  cost");
     puts("");
     for (size_t i = 0; i < N(rows); i++)
-        for (size_t k = 0; k < N(inputs); k++) {
-            const struct task task = {&rows[i], &inputs[k], family};
+        for (size_t k = SIM_INPUTS; k-- > 0;) {
+            const struct task task = {&rows[i], &sim_inputs[k], family};
             bool has = family->shape == simjob_real_shape ? rows[i].effect > 0
                                                           : rows[i].other > 0;
 
             if (has && is_wanted(&rows[i], row) &&
-                begins(inputs[k].name, input))
+                begins(sim_inputs[k].name, input))
                 good &= run_row(&task, how, i);
         }
     return good;
@@ -582,7 +559,7 @@ static uint64_t seed_of(const char *text)
 int main(int argc, char **argv)
 {
     struct run how = {.jobs = 20, .workers = pool_processors()};
-    const struct family *family = families;
+    const struct sim_family *family = sim_family_find("real");
     const char *row = NULL, *input = NULL, *seed = "fresh";
     char dir[] = "/dev/shm/jobprof-versus.XXXXXX";
     char other[] = "/tmp/jobprof-versus.XXXXXX";
@@ -595,10 +572,8 @@ int main(int argc, char **argv)
             how.workers = (unsigned) strtoul(optarg, NULL, 10);
             break;
         case 'f':
-            while (family < families + N(families) &&
-                   strcmp(family->name, optarg))
-                family++;
-            if (family == families + N(families)) {
+            family = sim_family_find(optarg);
+            if (!family) {
                 fprintf(stderr, "no such family: %s\n", optarg);
                 return 2;
             }
