@@ -403,8 +403,8 @@ static void make_command(const struct doctor *d, const char *dir, char **argv,
     add(argv, n, text_format("--nodes=%u", d->options->nodes));
     add(argv, n, text_format("--ntasks=%u", d->options->nodes));
     if (d->loaded) { /* without the module, srun has no such options */
-        add(argv, n, strdup("--nccl-profile=off"));
-        add(argv, n, strdup("--copper-profile=off"));
+        for (enum jp_option i = 0; i < OPTIONS; i++)
+            add(argv, n, text_format("%s=off", grammar_of(i)->option));
     }
     add(argv, n, strdup(d->options->self));
     add(argv, n, strdup("doctor"));
@@ -412,10 +412,8 @@ static void make_command(const struct doctor *d, const char *dir, char **argv,
     add(argv, n, strdup(d->node_program));
     if (d->library)
         add(argv, n, strdup(d->library));
-    if (d->cu_fuse)
-        add(argv, n, strdup(d->cu_fuse));
-    if (d->fusermount)
-        add(argv, n, strdup(d->fusermount));
+    for (size_t i = 0; i < d->n_needed; i++)
+        add(argv, n, strdup(d->needed[i]));
 }
 
 /* The number of nodes of this job, or of the largest partition; 0: unknown.
