@@ -154,6 +154,20 @@ backend_runner_of(const struct backend_runner *runner,
     return runner->of ? runner->of(conf) : runner;
 }
 
+/* How doctor takes what a backend has checked on this host. */
+enum backend_state { BACKEND_OK, BACKEND_SKIP, BACKEND_WARN };
+struct backend_host {
+    const struct jp_plan *plan; /* the settings; without a mode if they could
+                                   not be merged */
+    /* Adds a line. advice: a constant, what to do; or "". */
+    void (*add)(const struct backend_host *host, enum backend_state state,
+                const char *check, const char *advice, const char *fmt, ...)
+        __attribute__((format(printf, 5, 6)));
+    /* Names a file that each node has to have, which --nodes looks for. */
+    void (*need)(const struct backend_host *host, const char *path);
+    void *arg; /* doctor's */
+};
+
 struct backend {
     unsigned abi;             /* BACKEND_ABI */
     struct jp_profiler about; /* what common code may use of it */
@@ -165,6 +179,12 @@ struct backend {
      * NULL: for an NCCL profiler the configured library is checked. */
     int (*look)(const struct jp_plan *plan, backend_note *say, void *arg,
                 struct jp_error *err);
+    /* Checks of this host that have names of their own. This host may not be a
+     * compute node, so missing files are only a warning. */
+    void (*check_host)(const struct backend_host *host);
+    /* Checks what the tasks of an imagined step would use on this host. */
+    void (*check_step)(const struct backend_host *host,
+                       const struct jp_jobconf *conf);
     /* Whether a file that is named like a log of a profiler is something else
      * of this backend's, which no reader takes. dir, name: as for openat().
      * NULL: there is no such file. */

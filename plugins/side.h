@@ -81,6 +81,10 @@ struct launch_side {
     int (*write)(const struct jp_jobconf *conf, const char *step_dir,
                  struct jp_error *err);
 
+    /* A program of jobprof that goes before the tasks' program, in the folder
+     * of jobprof-node. A container has to have it at the same path. */
+    const char *wrapper;
+
     /* --- texts */
 
     /* One line about what the option does in this step: "utilisation: a sample

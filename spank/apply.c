@@ -202,11 +202,17 @@ void apply_resolve(spank_t sp)
 
 /* Returns whether a list of nodes, "n[1-4,7]" or "n1,m2", begins with this one,
  * or there is no list. Each het component has a node 0 of its own. */
-static bool begins(const char *list, const char *name)
+static bool begins_with(const char *list, const char *name)
 {
-    while (list && *name && *name == *(list += *list == '['))
-        name++, list++;
-    return !list || (!*name && strchr(",-]", *list));
+    if (!list)
+        return true;
+    for (; *name; name++, list++) {
+        if (*list == '[')
+            list++;
+        if (*list != *name)
+            return false;
+    }
+    return strchr(",-]", *list) != NULL; /* the end of the list, too */
 }
 
 static void begin(spank_t sp, struct jobinfo *j)
@@ -215,8 +221,8 @@ static void begin(spank_t sp, struct jobinfo *j)
     const char *nccl = jobinfo_getenv(j->env, "SLURM_JOBPROF_NCCL");
     bool ok, named = option_named(nccl);
     bool first = strcmp(j->nodeid, "0") == 0 &&
-                 begins(jobinfo_getenv(j->env, "SLURM_STEP_NODELIST"),
-                        getenv("SLURMD_NODENAME") ?: "");
+                 begins_with(jobinfo_getenv(j->env, "SLURM_STEP_NODELIST"),
+                             getenv("SLURMD_NODENAME") ?: "");
     /* one node speaks to the user; under a default, each to its own site */
     void (*say)(const char *, ...) = !named  ? sitelog
                                      : first ? slurm_spank_log

@@ -26,18 +26,19 @@ void finish_expect(const char *step, const char *sum, struct helper *begin,
         tasks = open_memstream(&lines, &used);
 }
 
-/* Runs the task under nsys. Before Slurm 23.11 resolve refuses that. In a
- * container the path of nsys may be missing: then the program runs without it.
- */
+/* Puts the program that begin has named before the task's. Before Slurm 23.11
+ * resolve refuses that. In a container its path may be missing: then the task
+ * runs without it. */
 static void wrap(spank_t sp, const struct jobinfo *j)
 {
 #if HAVE_DECL_SPANK_PREPEND_TASK_ARGV
     static const char guard[] =
         "[ -x \"$0\" ] && exec \"$0\" \"$@\"; "
-        "echo \"jobprof: nsys does not run: $0 is not in the container\" >&2; "
-        "[ \"$JOBPROF_NSYS_REQUIRED\" = 1 ] && exit 125; exec \"$@\"";
+        "echo \"jobprof: $JOBPROF_WRAP_TITLE does not run: $0 is not in the "
+        "container\" >&2; "
+        "[ \"$JOBPROF_WRAP_REQUIRED\" = 1 ] && exit 125; exec \"$@\"";
     const char *argv[] = {"/bin/sh", "-c", guard,
-                          jobinfo_getenv(j->env, "JOBPROF_NSYS_WRAP")};
+                          jobinfo_getenv(j->env, "JOBPROF_WRAP")};
 
     if (argv[3] && *argv[3] == '/')
         spank_prepend_task_argv(sp, 4, argv);

@@ -134,7 +134,7 @@ static void tell_history(void)
     helper_run(&h, TELL_MS, NULL);
 }
 
-/* What only steps of srun can have: "Copper, clocks and nsys". Returns buf. */
+/* What only steps of srun can have: "A, B and C". Returns buf. */
 static const char *list_only_srun(char *buf, size_t len)
 {
     size_t left = 0, used = 0;

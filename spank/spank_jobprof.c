@@ -24,8 +24,8 @@ CALLBACK(init, option_init(sp, ac, argv))
 /* srun: read the request, then run resolve; sbatch, salloc: what is not */
 CALLBACK(init_post_opt, option_tell(at); if (at == S_CTX_LOCAL) apply_request())
 CALLBACK(local_user_init, apply_resolve(sp))
-/* slurmstepd, of batch scripts too: begin, nsys, task records, task lines,
- * finish; srun: report */
+/* slurmstepd, of batch scripts too: begin, a program before the task's,
+ * task records, task lines, finish; srun: report */
 CALLBACK(user_init, apply_begin(sp))
 CALLBACK(task_init, apply_again(sp); finish_start(sp))
 CALLBACK(task_exit, finish_task(sp))

@@ -98,7 +98,7 @@ static const char *title_of(const struct inner *l)
     return l->backend->about.title;
 }
 
-static void add(struct words *w, char *word) /* owned; NULL: no memory */
+static void add_word(struct words *w, char *word) /* owned; NULL: no memory */
 {
     if (!word || w->n >= ARGS_MAX - 1) {
         free(word);
@@ -151,23 +151,23 @@ static void make_command(const struct inner *l, const char *self,
         "--nccl-profile=off"};
     const struct jp_profiler *about = &l->backend->about;
 
-    add(w, find_srun(l->srun));
+    add_word(w, find_srun(l->srun));
     for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
-        add(w, strdup(fixed[i]));
-    add(w, text_format("%s=off", grammar_of(about->option)->option));
-    add(w, text_format("--job-name=jobprof-%s", about->name));
-    add(w, text_format("--jobid=%u", l->job_id));
-    add(w, text_format("--nodelist=%s", l->nodes));
-    add(w, text_format("--nodes=%u", l->n_nodes));
-    add(w, text_format("--ntasks=%u", l->n_nodes));
-    add(w, text_format("--cpus-per-task=%u", l->cpus ? l->cpus : 1));
-    add(w, strdup(self));
-    add(w, strdup("run"));
-    add(w, strdup("--dir"));
-    add(w, strdup(l->dir));
+        add_word(w, strdup(fixed[i]));
+    add_word(w, text_format("%s=off", grammar_of(about->option)->option));
+    add_word(w, text_format("--job-name=jobprof-%s", about->name));
+    add_word(w, text_format("--jobid=%u", l->job_id));
+    add_word(w, text_format("--nodelist=%s", l->nodes));
+    add_word(w, text_format("--nodes=%u", l->n_nodes));
+    add_word(w, text_format("--ntasks=%u", l->n_nodes));
+    add_word(w, text_format("--cpus-per-task=%u", l->cpus ? l->cpus : 1));
+    add_word(w, strdup(self));
+    add_word(w, strdup("run"));
+    add_word(w, strdup("--dir"));
+    add_word(w, strdup(l->dir));
     if (l->hash && *l->hash) {
-        add(w, strdup("--hash"));
-        add(w, strdup(l->hash));
+        add_word(w, strdup("--hash"));
+        add_word(w, strdup(l->hash));
     }
 }
 

@@ -329,8 +329,8 @@ static void put_card(const json_t *summary, unsigned columns, FILE *out)
     const json_t *bound = json_object_get(summary, "bottlenecks");
     char pace[120], text[600] = "";
 
-    clean_text(summary_file_text(json_object_get(summary, "iteration"), "text"),
-               JP_CLEAN_ASCII, pace, sizeof(pace));
+    clean_text(summary_file_text(summary, "iteration.text"), JP_CLEAN_ASCII,
+               pace, sizeof(pace));
     for (size_t i = 0; i < json_array_size(bound); i++) {
         const json_t *row = json_array_get(bound, i);
         size_t len = strlen(text);

@@ -351,12 +351,10 @@ static void put_card(const json_t *summary, unsigned columns, FILE *out)
     char text[CLOCKS_TEXT], *end;
 
     if (!summary_file_without_nccl(summary) ||
-        !strcmp(
-            summary_file_text(json_object_get(summary, "job"), "clock_request"),
-            "off"))
+        !strcmp(summary_file_text(summary, "job.clock_request"), "off"))
         return;
-    clean_text(summary_file_text(json_object_get(summary, "clock"), "text"),
-               JP_CLEAN_ASCII, text, sizeof(text));
+    clean_text(summary_file_text(summary, "clock.text"), JP_CLEAN_ASCII, text,
+               sizeof(text));
     if (!*text)
         return;
     /* the first sentence is the answer */
@@ -374,7 +372,7 @@ static const char *find_missing(const json_t *summary)
     const char *request = summary_file_text(job, "clock_request");
     uint64_t windows = 0, nodes = 0;
 
-    summary_file_count(json_object_get(clock, "probes"), "windows", &windows);
+    summary_file_count(clock, "probes.windows", &windows);
     summary_file_count(job, "nodes", &nodes);
     return *request && strcmp(request, "off") != 0 && nodes > 1 && !windows
                ? "--clock-profile left no probes: log.txt of the step says why"

@@ -114,8 +114,7 @@ static int load(const char *word, const char *config, json_t **root)
 /* Whether the report's verdict is this word. */
 static bool has_word(const json_t *root, const char *word)
 {
-    return !strcmp(summary_file_text(json_object_get(root, "verdict"), "word"),
-                   word);
+    return !strcmp(summary_file_text(root, "verdict.word"), word);
 }
 
 /* Something slower or a new finding takes precedence over missing data. */

@@ -54,8 +54,7 @@ static int read_facts(const char *dir, struct facts *f, struct jp_error *err)
     json_t *root = summary_file_read(dir, SUMMARY_WITHOUT_TABLES, err);
     const json_t *job = json_object_get(root, "job");
     const json_t *iteration = json_object_get(root, "iteration");
-    const char *word =
-        summary_file_text(json_object_get(root, "verdict"), "word");
+    const char *word = summary_file_text(root, "verdict.word");
 
     if (!root)
         return -1;

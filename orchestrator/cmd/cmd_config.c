@@ -38,7 +38,7 @@ struct arguments {
 };
 
 /* Prints "jobprof: TEXT" to stderr, made harmless for a terminal. */
-static void say(const char *text)
+static void print_error(const char *text)
 {
     fputs("jobprof: ", stderr);
     quote_print(stderr, text);
@@ -257,7 +257,7 @@ static int print_blocks(const struct jp_plan *plan, const struct plan_input *in)
         struct jp_error err;
 
         if (side->block_of && side->block_of(plan, in, &block, &err) < 0) {
-            say(err.text);
+            print_error(err.text);
             return JP_EXIT_USAGE;
         }
         if (block)
@@ -282,12 +282,12 @@ static int show(struct arguments *o)
     if (o->verbose)
         say_files(&o->in);
     if (plan_make(&o->in, &plan, &err) < 0) {
-        say(err.text);
+        print_error(err.text);
         return JP_EXIT_USAGE;
     }
     shown.site = plan.site;
     if (collect(&plan, &shown, &err) < 0) {
-        say(err.text);
+        print_error(err.text);
         rc = JP_EXIT_USAGE;
     } else if (o->json) {
         rc = print_settings(&shown, &err) < 0 ? JP_EXIT_IO : JP_EXIT_OK;
@@ -318,7 +318,7 @@ static void note_error(void *arg, const char *text)
     struct check *c = arg;
 
     c->n_errors++;
-    say(text);
+    print_error(text);
     /* the JSON repeats the errors, which stderr has in any case */
     if (c->errors)
         json_out_append(&c->json, c->errors, json_out_string(text));

@@ -15,45 +15,31 @@
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/report/summary_file.h"
 
-/* Reads a count. Missing and null leave *out unchanged. Returns -1 and err
- * (WHERE.KEY) for anything else. */
-static int get_count(const json_t *object, const char *where, const char *key,
-                     uint64_t *out, struct jp_error *err)
-{
-    const json_t *value = json_object_get(object, key);
-
-    if (!value || json_is_null(value) || summary_file_count(object, key, out))
-        return 0;
-    return error_set(err, "%s.%s: not a count", where, key);
-}
-
 /* Reads the step's size and the sums over all ranks. */
 static int get_totals(const json_t *root, struct plan_measured *m,
                       struct jp_error *err)
 {
-    const json_t *job = json_object_get(root, "job");
-    const json_t *quality = json_object_get(root, "quality");
     const struct {
-        const json_t *object;
-        const char *where, *key;
+        const char *path;
         uint64_t *out;
     } counts[] = {
-        {job, "job", "nodes", &m->nodes},
-        {job, "job", "ntasks", &m->tasks},
-        {quality, "quality", "records", &m->records},
-        {quality, "quality", "coll_records", &m->coll_records},
-        {quality, "quality", "p2p_records", &m->p2p_records},
-        {quality, "quality", "expected", &m->expected},
-        {quality, "quality", "lost", &m->lost},
-        {quality, "quality", "bytes_read", &m->bytes},
+        {"job.nodes", &m->nodes},
+        {"job.ntasks", &m->tasks},
+        {"quality.records", &m->records},
+        {"quality.coll_records", &m->coll_records},
+        {"quality.p2p_records", &m->p2p_records},
+        {"quality.expected", &m->expected},
+        {"quality.lost", &m->lost},
+        {"quality.bytes_read", &m->bytes},
     };
 
-    if (!json_is_object(job) || !json_is_object(quality))
-        return error_set(err, "%s: not an object",
-                         json_is_object(job) ? "quality" : "job");
+    if (!json_is_object(summary_file_at(root, "job")))
+        return error_set(err, "job: not an object");
+    if (!json_is_object(summary_file_at(root, "quality")))
+        return error_set(err, "quality: not an object");
     for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
-        if (get_count(counts[i].object, counts[i].where, counts[i].key,
-                      counts[i].out, err) < 0)
+        if (summary_file_need_count(root, "", counts[i].path, counts[i].out,
+                                    err) < 0)
             return -1;
     return 0;
 }
@@ -62,8 +48,7 @@ static int get_totals(const json_t *root, struct plan_measured *m,
  * is no wish of the user, and an invalid value is ignored. */
 static const char *setting(const json_t *root, const char *key)
 {
-    const json_t *rows =
-        json_object_get(json_object_get(root, "job"), "settings");
+    const json_t *rows = summary_file_at(root, "job.settings");
     const struct jp_grammar *grammar = grammar_nccl();
     size_t i;
     const json_t *row;
@@ -85,8 +70,7 @@ static const char *setting(const json_t *root, const char *key)
  * counts. */
 static void get_settings(const json_t *root, struct plan_measured *m)
 {
-    const char *mode =
-        summary_file_text(json_object_get(root, "job"), "nccl_mode");
+    const char *mode = summary_file_text(root, "job.nccl_mode");
     const char *iterations = setting(root, "iterations");
     int knob = grammar_find_knob(grammar_nccl(), "iterations");
 
@@ -131,9 +115,9 @@ static int read_member(const json_t *row, size_t i, struct member *out,
         return error_set(err, "ranks[%zu].pid: not a number", i);
     out->pid = json_integer_value(pid);
     snprintf(where, sizeof(where), "ranks[%zu]", i);
-    if (get_count(row, where, "records", &out->colls, err) < 0)
+    if (summary_file_need_count(row, where, "records", &out->colls, err) < 0)
         return -1;
-    return get_count(row, where, "p2p_records", &out->p2p, err);
+    return summary_file_need_count(row, where, "p2p_records", &out->p2p, err);
 }
 
 /* Adds up the n communicators of one process, and keeps the maximum of all
@@ -209,14 +193,14 @@ static int get_means(const json_t *root, struct plan_measured *m,
         char where[32];
 
         snprintf(where, sizeof(where), "comms[%zu]", i);
-        if (get_count(row, where, "ranks_seen", &seen, err) < 0)
+        if (summary_file_need_count(row, where, "ranks_seen", &seen, err) < 0)
             return -1;
         members = num_add(members, seen);
     }
     /* without a job, the report has the number of ranks that the communicators
      * have */
-    if (!tasks && get_count(json_object_get(root, "quality"), "quality",
-                            "ranks_expected", &tasks, err) < 0)
+    if (!tasks && summary_file_need_count(root, "", "quality.ranks_expected",
+                                          &tasks, err) < 0)
         return -1;
     if (!tasks)
         return error_set(
@@ -270,7 +254,7 @@ static int get_busiest(const json_t *root, struct plan_measured *m,
         char where[32];
 
         snprintf(where, sizeof(where), "comms[%zu]", i);
-        if (get_count(row, where, "ops", &ops, err) < 0)
+        if (summary_file_need_count(row, where, "ops", &ops, err) < 0)
             return -1;
         m->busiest = ops > m->busiest ? ops : m->busiest;
     }
@@ -376,8 +360,8 @@ static int take_busiest(const json_t *root, struct plan_measured *m,
         char where[32];
 
         snprintf(where, sizeof(where), "comms[%zu]", i);
-        if (get_count(row, where, "ops", &ops, err) < 0 ||
-            get_count(row, where, "time_us", &time_us, err) < 0)
+        if (summary_file_need_count(row, where, "ops", &ops, err) < 0 ||
+            summary_file_need_count(row, where, "time_us", &time_us, err) < 0)
             return -1;
         rate = time_us ? per_second(ops, time_us) : 0;
         m->rate = rate > m->rate ? rate : m->rate;
@@ -434,7 +418,8 @@ static int get_left_out(const json_t *root, struct plan_measured *m,
         const char *key = tables[i].key;
 
         *tables[i].listed = json_array_size(json_object_get(root, key));
-        if (get_count(object, "left_out", key, tables[i].left_out, err) < 0)
+        if (summary_file_need_count(object, "left_out", key, tables[i].left_out,
+                                    err) < 0)
             return -1;
     }
     return 0;
@@ -479,7 +464,7 @@ enum jp_exit plan_measure(const char *step_dir, struct plan_measured *out,
         goto out;
     if (!m.records) {
         error_set(err, "%s: no records to plan from: %s", m.path,
-                  summary_file_text(json_object_get(root, "verdict"), "text"));
+                  summary_file_text(root, "verdict.text"));
         rc = JP_EXIT_NODATA;
         goto out;
     }

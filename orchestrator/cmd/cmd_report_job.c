@@ -120,8 +120,7 @@ static int take_step(struct job *job, const char *job_dir, const char *name)
     root = summary_file_read(dir, SUMMARY_WHOLE, NULL);
     if (root && stepdir_has(dir, "raw")) {
         *step = (struct step){.name = strdup(name), .group = job->n};
-        if (!summary_file_count(json_object_get(root, "quality"), "ranks_seen",
-                                &step->ranks))
+        if (!summary_file_count(root, "quality.ranks_seen", &step->ranks))
             step->ranks = 0;
         job->n += step->name != NULL;
         rc = step->name

@@ -211,8 +211,7 @@ static struct older older_report(const struct report_session *session)
         summary_file_read(session->dir, SUMMARY_WITHOUT_TABLES, NULL);
     struct older older = {.features = feature_reported(root)};
 
-    if (!summary_file_count(json_object_get(root, "quality"), "records",
-                            &older.records))
+    if (!summary_file_count(root, "quality.records", &older.records))
         older.records = 0;
     json_decref(root);
     return older;

@@ -58,7 +58,7 @@ static const struct cmd_options command_line = {CMD_ROWS(rows),
                                                 .need = "takes no words"};
 
 /* Prints one line, made harmless for the terminal. */
-static void say(const char *text)
+static void print_line(const char *text)
 {
     fputs("jobprof: ", stderr);
     quote_print(stderr, text);
@@ -67,10 +67,10 @@ static void say(const char *text)
 
 /* Prints why the option is refused, with its name in front. Returns
  * JP_EXIT_REFUSED. */
-static int refuse(const struct jp_grammar *grammar, struct jp_error *err)
+static int refuse_option(const struct jp_grammar *grammar, struct jp_error *err)
 {
     error_wrap(err, "%s", grammar->option);
-    say(err->text);
+    print_line(err->text);
     return JP_EXIT_REFUSED;
 }
 
@@ -82,20 +82,20 @@ static int check_all(const struct plan_input *in, bool has_site)
 
     for (enum jp_option i = 0; i < OPTIONS; i++)
         if (given[i] && plan_check(grammar_of(i), given[i], in->site, &err) < 0)
-            return refuse(grammar_of(i), &err);
+            return refuse_option(grammar_of(i), &err);
     /* whether the chosen profiler can run, which depends on the site */
     if (has_site && given[OPTION_NCCL] && choice_check(in, &err) < 0)
-        return refuse(grammar_nccl(), &err);
+        return refuse_option(grammar_nccl(), &err);
     for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++)
         if (given[i] && backend_side(i)->check &&
             backend_side(i)->check(given[i], &err) < 0)
-            return refuse(grammar_of(i), &err);
+            return refuse_option(grammar_of(i), &err);
     return JP_EXIT_OK;
 }
 
 /* Checks the options. Errors in the site file are reported when the step runs.
  * Returns an exit status. */
-static int check(struct plan_input *in)
+static int check_options(struct plan_input *in)
 {
     struct jp_sitefile site = {0};
     bool is_read = plan_load_site(in->config, &site, NULL) == 0;
@@ -169,12 +169,12 @@ static void print_announcements(const struct launch_facts *facts,
 
 /* Creates the step's directory and prints the answer. Returns an exit status.
  */
-static int start(struct launch_facts *facts, const struct jp_plan *plan,
-                 struct jp_error *err)
+static int start_step(struct launch_facts *facts, const struct jp_plan *plan,
+                      struct jp_error *err)
 {
     struct launch launch;
 
-    if (sidestep_launch(facts, plan, say, &launch, err) < 0)
+    if (sidestep_launch(facts, plan, print_line, &launch, err) < 0)
         return unprofiled(facts->env, err);
     /* without a directory nothing is profiled */
     if (launch.place.step_dir)
@@ -220,7 +220,7 @@ static int resolve(const struct plan_input *in, struct launch_facts *facts)
     if (wanted)
         find_submit_dir(facts, &job);
     rc = plan_is_printed(&plan) ? print_plan(facts, &plan, &err)
-                                : start(facts, &plan, &err);
+                                : start_step(facts, &plan, &err);
     plan_fini(&plan);
     return rc;
 }
@@ -238,5 +238,5 @@ int cmd_resolve(int argc, char **argv)
     }
     if (a.script && facts_enter_script(a.script, NULL, &err) < 0)
         return unprofiled(&a.in, &err);
-    return a.check ? check(&a.in) : resolve(&a.in, &a.given);
+    return a.check ? check_options(&a.in) : resolve(&a.in, &a.given);
 }

@@ -29,9 +29,6 @@
 #include "common/plan.h"
 #include "common/sitefile.h"
 #include "orchestrator/agent/plan_view.h"
-#include "plugins/cuda/cuda_file.h"
-#include "plugins/copper/copper_mount.h"
-#include "plugins/nsys/nsys_env.h"
 
 /* --- check: owner and contents of the settings files --------------------- */
 
@@ -113,7 +110,7 @@ static void check_together(struct doctor *d, const struct plan_input *in)
     struct jp_knownbad list;
     struct jp_plan plan;
     struct jp_error err;
-    const char *path, *named, *binds, *mounts, *cu_fuse, *root;
+    const char *path, *named, *binds, *mounts;
 
     /* Merging finds what no single file shows, such as a value against a
      * lock. */
@@ -136,13 +133,6 @@ static void check_together(struct doctor *d, const struct plan_input *in)
     /* Copies, because the plan owns the strings. */
     d->binds = binds ? strdup(binds) : NULL;
     d->mounts = mounts ? strdup(mounts) : NULL;
-    named = plan_get(&plan.sides[OPTION_CLOCK], "if");
-    d->clock_if = named ? strdup(named) : NULL;
-    cu_fuse = plan_site(&plan, "copper.cu_fuse");
-    root = plan_site(&plan, "copper.root");
-    d->cu_fuse = cu_fuse ? strdup(cu_fuse)
-                 : root  ? text_format("%s/build/cu_fuse", root)
-                         : NULL;
     plan_fini(&plan);
 }
 
@@ -307,38 +297,6 @@ static void doctor_programs(struct doctor *d)
     check_srun(d);
 }
 
-/* --- check: can Copper's daemon be started and ended here? ---------------- */
-
-#define COPPER "copper"
-#define DEVICE "/dev/fuse"
-
-/* Checks what Copper needs. This host may not be a compute node, so missing
- * files are only a warning; --nodes checks the same files there. */
-static void doctor_copper(struct doctor *d)
-{
-    unsigned before = d->n_lines;
-
-    if (!d->cu_fuse)
-        return;
-    d->fusermount = copper_mount_program(COPPER_MOUNT_PATH);
-    if (access(d->cu_fuse, X_OK) < 0)
-        doctor_add(d, DOCTOR_WARN, COPPER,
-                   "install it: nodes without it run without Copper", "%s: %s",
-                   d->cu_fuse, strerror(errno));
-    if (!d->fusermount)
-        doctor_add(d, DOCTOR_WARN, COPPER,
-                   "install fuse3: nodes without it run without Copper",
-                   "no fusermount3 in " COPPER_MOUNT_PATH);
-    /* The daemon runs as the user, who must be able to open the device. */
-    if (access(DEVICE, R_OK | W_OK) < 0)
-        doctor_add(d, DOCTOR_WARN, COPPER,
-                   "run modprobe fuse on the nodes: users need this device",
-                   DEVICE ": %s", strerror(errno));
-    if (d->n_lines == before)
-        doctor_add(d, DOCTOR_OK, COPPER, "", "%s, unmounted by %s", d->cu_fuse,
-                   d->fusermount);
-}
-
 /* --- check: can stuck processes be looked at? ---------------------------- */
 
 #define EVIDENCE "evidence"
@@ -465,33 +423,37 @@ static bool has_hook(void)
     return found;
 }
 
-/* Whether this Slurm can start nsys before a program, which needs 23.11. */
+/* Whether this Slurm can put a program before that of a task, which needs
+ * 23.11. */
 static bool may_wrap(const struct doctor *d)
 {
     return d->srun_major > 23 || (d->srun_major == 23 && d->srun_minor >= 11);
 }
 
-/* Checks whether nsys can be started in containers. PATH is that of the image,
- * and the program that starts nsys is neither the library nor in the step's
- * folder, which are the only paths that the hook mounts. */
-static void check_image(struct doctor *d)
+/* Checks whether a backend's program can be started in containers. PATH is that
+ * of the image, and the program that goes before it is neither the library nor
+ * in the step's folder, which are the only paths that the hook mounts. */
+static void check_wrapper(struct doctor *d, const struct backend *backend)
 {
+    const char *option = grammar_of(backend->about.option)->option;
+    const char *title = backend->about.title;
     char *folder = own_folder(d->node_program);
-    char *wrap = folder ? text_format("%s/" NSYS_WRAP_NAME, folder) : NULL;
+    char *wrap = folder ? text_format("%s/%s", folder, backend->side->wrapper)
+                        : NULL;
     char *inside = wrap ? mountmap_inside(d->mounts, wrap) : NULL;
 
     if (!inside) {
         d->failed = true;
     } else if (is_mounted(wrap) || strcmp(inside, wrap) != 0) {
-        doctor_add(
-            d, DOCTOR_OK, CONTAINER, "",
-            "PATH is the image's: --nsys-profile starts the image's nsys by %s",
-            inside);
+        doctor_add(d, DOCTOR_OK, CONTAINER, "",
+                   "PATH is the image's: %s starts the image's %s by %s",
+                   option, title, inside);
     } else {
-        doctor_add(d, DOCTOR_SKIP, CONTAINER, "",
-                   "PATH is the image's: --nsys-profile needs nsys in the "
-                   "image and %s, which is not mounted; ranks run without nsys",
-                   wrap);
+        doctor_add(
+            d, DOCTOR_SKIP, CONTAINER, "",
+            "PATH is the image's: %s needs %s in the image and %s, which "
+            "is not mounted; ranks run without %s",
+            option, title, wrap, title);
         doctor_advise(d,
                       "add a line to " MOUNTS_FILE ": %s %s none "
                       "x-create=file,bind,ro,nosuid,nodev,nofail",
@@ -500,6 +462,14 @@ static void check_image(struct doctor *d)
     free(inside);
     free(wrap);
     free(folder);
+}
+
+/* Checks the programs that go before those of the tasks. */
+static void check_wrappers(struct doctor *d)
+{
+    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++)
+        if (backend_side(i)->wrapper)
+            check_wrapper(d, backend_of_option(i));
 }
 
 /* Checks that containers of pyxis get the mounts. There are three ways: the
@@ -574,7 +544,7 @@ static void doctor_container(struct doctor *d)
     if (d->pyxis)
         check_pyxis(d);
     if (d->pyxis && may_wrap(d))
-        check_image(d);
+        check_wrappers(d);
     if (d->pyxis)
         return;
     if (d->binds || d->mounts)
@@ -658,25 +628,6 @@ static void check_warnings(struct doctor *d, const struct plan_view *view)
                    (int) strcspn(view->warnings, "\n"), view->warnings);
 }
 
-/* Checks the library of cuda=1, which the nodes leave out if it is not there.
- */
-static void check_cuda(struct doctor *d, const struct launch *launch)
-{
-    for (size_t i = 0; i < launch->conf.n_env; i++) {
-        const struct jp_envvar *var = &launch->conf.env[i];
-
-        if (strcmp(var->name, CUDA_ENV_LIBRARY) != 0)
-            continue;
-        if (access(var->value, R_OK) < 0)
-            doctor_add(d, DOCTOR_WARN, "cuda",
-                       "install it, or leave cuda=1 out: no calls are counted",
-                       "%s: %s", var->value, strerror(errno));
-        else
-            doctor_add(d, DOCTOR_OK, "cuda", "", "%s counts CUDA's calls",
-                       var->value);
-    }
-}
-
 /* Checks the cost of a launch by the same view that jobprof plan prints. */
 static void check_launch(struct doctor *d, const struct launch *launch)
 {
@@ -691,7 +642,7 @@ static void check_launch(struct doctor *d, const struct launch *launch)
     check_watched(d, &view);
     check_disk(d, &view);
     check_warnings(d, &view);
-    check_cuda(d, launch);
+    doctor_backends_step(d, &launch->conf);
     plan_view_fini(&view);
 }
 
@@ -742,8 +693,8 @@ int doctor_run(const struct doctor_options *options, struct doctor *out,
 {
     /* The order matters: later checks use what earlier ones have stored. */
     static void (*const checks[])(struct doctor *) = {
-        doctor_programs, doctor_plugstack, doctor_site,   doctor_files,
-        doctor_nccl,     doctor_container, doctor_copper, doctor_evidence,
+        doctor_programs, doctor_plugstack, doctor_site,     doctor_files,
+        doctor_nccl,     doctor_container, doctor_backends, doctor_evidence,
         doctor_place,    doctor_forecast,  doctor_nodes};
     /* All checks run even if an earlier one has failed. */
     struct doctor d = {.options = options};
@@ -775,8 +726,7 @@ void doctor_fini(struct doctor *doctor)
     free(doctor->binds);
     free(doctor->mounts);
     free(doctor->place);
-    free(doctor->cu_fuse);
-    free(doctor->fusermount);
-    free(doctor->clock_if);
+    for (size_t i = 0; i < doctor->n_needed; i++)
+        free(doctor->needed[i]);
     *doctor = (struct doctor){0};
 }

@@ -41,6 +41,8 @@ struct doctor_options {
     const char *self;      /* this program, absolute */
 };
 
+enum { DOCTOR_NEEDED_MAX = 8 };
+
 struct doctor {
     const struct doctor_options *options;
     struct doctor_line *lines;
@@ -58,9 +60,9 @@ struct doctor {
     char *library;        /* library of the profiler that auto means */
     char *binds, *mounts; /* container_binds, container_paths; NULL: none */
     char *place;          /* the folder for the reports, if it can be written */
-    char *cu_fuse;    /* path of Copper's daemon from the site file, or NULL */
-    char *fusermount; /* the program that ends its mounts; NULL: none */
-    char *clock_if;   /* interfaces for the clocks' probes; NULL: any */
+    /* files of backends that each node needs */
+    char *needed[DOCTOR_NEEDED_MAX];
+    size_t n_needed;
 };
 
 /* Runs all checks. The only error is a lack of memory. */
@@ -78,9 +80,14 @@ void doctor_advise(struct doctor *d, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void doctor_plugstack(struct doctor *d); /* the module's line and its release */
 void doctor_nccl(struct doctor *d);      /* profiler libraries and libnccl */
+void doctor_backends(struct doctor *d);  /* what each backend checks here */
 void doctor_place(struct doctor *d);     /* directory of reports on this host */
 void doctor_nodes(struct doctor *d);     /* the same on nodes */
-void doctor_files(struct doctor *d); /* peaks_file etc., clocks' interface */
+void doctor_files(struct doctor *d);     /* peaks_file etc. */
+
+struct jp_jobconf;
+/* Lets backends check what the tasks of an imagined step would use. */
+void doctor_backends_step(struct doctor *d, const struct jp_jobconf *conf);
 
 /* The part of doctor_nodes on a node: writes a file into dir, looks for files
  * (NULL ends them), and prints the answer. -1: it could not. */

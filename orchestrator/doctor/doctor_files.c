@@ -1,6 +1,6 @@
 /* doctor_files.c - check files in the site's settings other than the profilers:
  * peaks, baseline, topologies, the vendors' libraries, where history and
- * metrics go; and the interface of the clocks' probes. */
+ * metrics go. */
 #include "orchestrator/doctor/doctor.h"
 
 #include <errno.h>
@@ -20,7 +20,6 @@
 #include "common/sitefile.h"
 #include "orchestrator/history/history.h"
 #include "orchestrator/metrics/metrics.h"
-#include "plugins/clock/clock_peers.h"
 
 /* Entries of the spool that are named, and age of a collection that is late. */
 enum { SPOOL_NAMES = 5, COLLECT_LATE_S = 300 };
@@ -319,30 +318,7 @@ static void check_files(struct doctor *d)
     sitefile_fini(&site);
 }
 
-/* --- check: which interface do the clocks' probes take? ------------------ */
-
-/* Checks that an interface for the clocks' probes can be found on this host. */
-static void check_clock(struct doctor *d)
-{
-    struct clock_iface found[CLOCK_ADDRESSES];
-    const char *list = d->clock_if;
-    struct jp_error err;
-    size_t n = clock_iface_find(list, found, &err);
-
-    if (!n)
-        doctor_add(d, DOCTOR_WARN, "clocks",
-                   list
-                       ? "set clock.if to an interface of the nodes (ip -brief "
-                         "address)"
-                       : "run ip -brief address to see which interfaces are up",
-                   "the nodes' clocks are not compared: %s", err.text);
-    else
-        doctor_add(d, DOCTOR_OK, "clocks", "", "probes use %s (%s)",
-                   found[0].name, found[0].address);
-}
-
 void doctor_files(struct doctor *d)
 {
     check_files(d);
-    check_clock(d);
 }

@@ -7,6 +7,7 @@
 #include "orchestrator/doctor/doctor.h"
 
 #include <glob.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -325,6 +326,68 @@ static void look(struct doctor *d, const struct jp_plan *plan)
         if (backend_registry[i]->look &&
             backend_registry[i]->look(plan, say_line, d, &err) < 0)
             doctor_add(d, DOCTOR_FAIL, "profiler", "", "%s", err.text);
+}
+
+/* --- checks of backends that have names of their own --- */
+
+static void add_host_line(const struct backend_host *host,
+                          enum backend_state state, const char *check,
+                          const char *advice, const char *fmt, ...)
+{
+    static const enum doctor_verdict verdicts[] = {
+        [BACKEND_OK] = DOCTOR_OK,
+        [BACKEND_SKIP] = DOCTOR_SKIP,
+        [BACKEND_WARN] = DOCTOR_WARN};
+    struct doctor *d = host->arg;
+    char *line = NULL;
+    va_list ap;
+
+    va_start(ap, fmt);
+    if (vasprintf(&line, fmt, ap) < 0)
+        line = NULL;
+    va_end(ap);
+    if (line)
+        doctor_add(d, verdicts[state], check, advice, "%s", line);
+    else
+        d->failed = true;
+    free(line);
+}
+
+static void need_file(const struct backend_host *host, const char *path)
+{
+    struct doctor *d = host->arg;
+
+    if (d->n_needed == DOCTOR_NEEDED_MAX)
+        return;
+    d->needed[d->n_needed] = strdup(path);
+    if (d->needed[d->n_needed])
+        d->n_needed++;
+    else
+        d->failed = true;
+}
+
+void doctor_backends(struct doctor *d)
+{
+    struct plan_input in = {
+        .config = d->site && !access(d->site, F_OK) ? d->site : NULL,
+        .settled = true};
+    struct jp_plan plan = {.sides[OPTION_NCCL].grammar = grammar_nccl()};
+    const struct backend_host host = {&plan, add_host_line, need_file, d};
+
+    plan_make(&in, &plan, NULL); /* already reported */
+    for (size_t i = 0; backend_registry[i]; i++)
+        if (backend_registry[i]->check_host)
+            backend_registry[i]->check_host(&host);
+    plan_fini(&plan);
+}
+
+void doctor_backends_step(struct doctor *d, const struct jp_jobconf *conf)
+{
+    const struct backend_host host = {NULL, add_host_line, need_file, d};
+
+    for (size_t i = 0; backend_registry[i]; i++)
+        if (backend_registry[i]->check_step)
+            backend_registry[i]->check_step(&host, conf);
 }
 
 /* Steps: list the site's profilers, check each library, let backends add lines,

@@ -377,7 +377,7 @@ static void take_answer(struct asked *a, char *line)
 }
 
 /* Adds a word (owned) to the command; one too many is dropped. */
-static void add(char **argv, size_t *n, char *word)
+static void add_word(char **argv, size_t *n, char *word)
 {
     if (word && *n < ARGS_MAX)
         argv[(*n)++] = word;
@@ -396,26 +396,25 @@ static void make_command(const struct doctor *d, const char *dir, char **argv,
         "--export=ALL", "--kill-on-bad-exit=0"};
 
     for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
-        add(argv, n, strdup(fixed[i]));
+        add_word(argv, n, strdup(fixed[i]));
     /* In a job: beside its steps. Otherwise: nodes of its own. */
-    add(argv, n, strdup(getenv("SLURM_JOB_ID") ? "--overlap" : "--exclusive"));
-    add(argv, n, text_format("--immediate=%d", IMMEDIATE_S));
-    add(argv, n, text_format("--nodes=%u", d->options->nodes));
-    add(argv, n, text_format("--ntasks=%u", d->options->nodes));
+    add_word(argv, n,
+             strdup(getenv("SLURM_JOB_ID") ? "--overlap" : "--exclusive"));
+    add_word(argv, n, text_format("--immediate=%d", IMMEDIATE_S));
+    add_word(argv, n, text_format("--nodes=%u", d->options->nodes));
+    add_word(argv, n, text_format("--ntasks=%u", d->options->nodes));
     if (d->loaded) { /* without the module, srun has no such options */
-        add(argv, n, strdup("--nccl-profile=off"));
-        add(argv, n, strdup("--copper-profile=off"));
+        for (enum jp_option i = 0; i < OPTIONS; i++)
+            add_word(argv, n, text_format("%s=off", grammar_of(i)->option));
     }
-    add(argv, n, strdup(d->options->self));
-    add(argv, n, strdup("doctor"));
-    add(argv, n, text_format("--probe=%s", dir));
-    add(argv, n, strdup(d->node_program));
+    add_word(argv, n, strdup(d->options->self));
+    add_word(argv, n, strdup("doctor"));
+    add_word(argv, n, text_format("--probe=%s", dir));
+    add_word(argv, n, strdup(d->node_program));
     if (d->library)
-        add(argv, n, strdup(d->library));
-    if (d->cu_fuse)
-        add(argv, n, strdup(d->cu_fuse));
-    if (d->fusermount)
-        add(argv, n, strdup(d->fusermount));
+        add_word(argv, n, strdup(d->library));
+    for (size_t i = 0; i < d->n_needed; i++)
+        add_word(argv, n, strdup(d->needed[i]));
 }
 
 /* The number of nodes of this job, or of the largest partition; 0: unknown.

@@ -373,17 +373,15 @@ static int add_step(const struct report *r)
     if (!v)
         return -1;
     v[METRIC_INFO] = 1;
-    v = metrics_add(
-        r->set, METRICS_VERDICT, STEP(r), NULL,
-        summary_file_text(json_object_get(r->summary, "verdict"), "word"));
+    v = metrics_add(r->set, METRICS_VERDICT, STEP(r), NULL,
+                    summary_file_text(r->summary, "verdict.word"));
     if (!v)
         return -1;
     v[METRIC_VERDICT] = 1;
     v = metrics_add(r->set, METRICS_NODE, STEP(r), NULL);
     if (!v)
         return -1;
-    v[METRIC_COVERAGE] =
-        summary_file_real(json_object_get(r->summary, "quality"), "coverage");
+    v[METRIC_COVERAGE] = summary_file_real(r->summary, "quality.coverage");
     if (r->last_us > r->first_us)
         v[METRIC_DURATION] = (r->last_us - r->first_us) / 1e6;
     return add_findings(r, v);

@@ -277,8 +277,7 @@ static bool is_report(int step, bool *analysed)
     uint64_t records = 0;
 
     *analysed = feature_reported(summary) ||
-                (summary_file_count(json_object_get(summary, "quality"),
-                                    "records", &records) &&
+                (summary_file_count(summary, "quality.records", &records) &&
                  records > 0) ||
                 says_nodata(json_object_get(summary, "verdict"));
     json_decref(summary);
@@ -487,8 +486,7 @@ static bool is_jobs_own(int job)
                             &text, &len, NULL) == 0)
         root = jsonload(JSONLOAD_JOB, path, text,
                         jsonscan_drop(text, len, steps_of_job), 0, NULL);
-    own = !strcmp(summary_file_text(json_object_get(root, "generator"), "name"),
-                  "jobprof");
+    own = !strcmp(summary_file_text(root, "generator.name"), "jobprof");
     json_decref(root);
     free(text);
     free(path);

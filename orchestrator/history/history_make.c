@@ -171,8 +171,7 @@ static void add_nets(struct history_step *step, const json_t *summary)
  * the other side of the same messages. */
 static void add_pairs(struct history_step *step, const json_t *summary)
 {
-    const json_t *list =
-        json_object_get(json_object_get(summary, "p2p"), "node_pairs");
+    const json_t *list = summary_file_at(summary, "p2p.node_pairs");
 
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *row = json_array_get(list, i);
@@ -215,8 +214,7 @@ static const struct {
 /* Adds the samples over all nodes. */
 static void add_util(struct history_step *step, const json_t *summary)
 {
-    const json_t *list =
-        json_object_get(json_object_get(summary, "util"), "series");
+    const json_t *list = summary_file_at(summary, "util.series");
 
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *row = json_array_get(list, i);

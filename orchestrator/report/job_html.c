@@ -131,9 +131,8 @@ int job_html_facts(const struct jp_report *report, FILE *out)
         html_out_fact(out, "Slurm", c->slurm_version);
         html_out_fact(out, "Profiler requested", c->nccl_request);
         html_out_fact(out, "Profiler used", c->nccl_mode);
-        if (jobconf_side_find(c, OPTION_UTIL, "labels"))
-            html_out_fact(out, "Labels",
-                          jobconf_side_find(c, OPTION_UTIL, "labels"));
+        if (jobconf_labels(c))
+            html_out_fact(out, "Labels", jobconf_labels(c));
     } else {
         html_out_fact(out, "Input",
                       "a folder of logs, without a job's settings");

@@ -48,7 +48,7 @@ static void put_settings(struct jp_json_stream *s, const char *key,
 /* Writes the labels that the user gave to the run, as an object. */
 static void put_labels(struct jp_json_stream *s, const struct jp_jobconf *conf)
 {
-    const char *at = jobconf_side_find(conf, OPTION_UTIL, "labels");
+    const char *at = jobconf_labels(conf);
     struct userlabel label;
 
     json_stream_object(s, "labels");

@@ -17,9 +17,24 @@
 
 /* --- summary.json, read without trust ------------------------------------ */
 
-const char *summary_file_text(const json_t *object, const char *key)
+const json_t *summary_file_at(const json_t *object, const char *path)
 {
-    const char *text = json_string_value(json_object_get(object, key));
+    char key[64];
+    size_t n;
+
+    for (; path[n = strcspn(path, ".")]; path += n + 1) {
+        if (n >= sizeof(key))
+            return NULL;
+        memcpy(key, path, n);
+        key[n] = '\0';
+        object = json_object_get(object, key);
+    }
+    return json_object_get(object, path);
+}
+
+const char *summary_file_text(const json_t *object, const char *path)
+{
+    const char *text = json_string_value(summary_file_at(object, path));
 
     return text ? text : "";
 }
@@ -32,9 +47,9 @@ const char *summary_file_sentence(const json_t *object)
     return *plain ? plain : summary_file_text(object, "text");
 }
 
-bool summary_file_count(const json_t *object, const char *key, uint64_t *value)
+bool summary_file_count(const json_t *object, const char *path, uint64_t *value)
 {
-    const json_t *number = json_object_get(object, key);
+    const json_t *number = summary_file_at(object, path);
 
     /* a number with a point is no count, even 3.0 */
     if (!json_is_integer(number) || json_integer_value(number) < 0)
@@ -43,11 +58,24 @@ bool summary_file_count(const json_t *object, const char *key, uint64_t *value)
     return true;
 }
 
-double summary_file_real(const json_t *object, const char *key)
+double summary_file_real(const json_t *object, const char *path)
 {
-    const json_t *number = json_object_get(object, key);
+    const json_t *number = summary_file_at(object, path);
 
     return json_is_number(number) ? json_number_value(number) : NAN;
+}
+
+int summary_file_need_count(const json_t *object, const char *where,
+                            const char *path, uint64_t *value,
+                            struct jp_error *err)
+{
+    const json_t *number = summary_file_at(object, path);
+
+    if (!number || json_is_null(number) ||
+        summary_file_count(object, path, value))
+        return 0;
+    return error_set(err, "%s%s%s: not a count", where, *where ? "." : "",
+                     path);
 }
 
 /* Returns true for a verdict's word of this version. */

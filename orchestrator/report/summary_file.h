@@ -31,11 +31,21 @@ json_t *summary_file_read(const char *step_dir, enum summary_parts parts,
 int summary_file_check(const json_t *root, const char *path,
                        struct jp_error *err);
 
-/* Members of an object. If object is NULL, or the key is absent or of another
- * type, they return "", false or NAN. Strings are borrowed and not cleaned. */
-const char *summary_file_text(const json_t *object, const char *key);
-bool summary_file_count(const json_t *object, const char *key, uint64_t *value);
-double summary_file_real(const json_t *object, const char *key);
+/* Values by their path, keys with dots between them: "quality.ranks_seen" of
+ * the root, "host" of a row. If object is NULL, or the value is absent or of
+ * another type, they return NULL, "", false or NAN. Strings are borrowed and
+ * not cleaned. */
+const json_t *summary_file_at(const json_t *object, const char *path);
+const char *summary_file_text(const json_t *object, const char *path);
+bool summary_file_count(const json_t *object, const char *path,
+                        uint64_t *value);
+double summary_file_real(const json_t *object, const char *path);
+/* A count that may be absent or null, which leaves *value unchanged. Returns -1
+ * and err for anything else: "ranks[3].records: not a count". where: the place
+ * of object in the file; "": the root. */
+int summary_file_need_count(const json_t *object, const char *where,
+                            const char *path, uint64_t *value,
+                            struct jp_error *err);
 
 /* The text of a verdict or a finding for readers: its plain sentences, or in an
  * older report its text. */

@@ -111,9 +111,8 @@ static char *describe_place(const json_t *root)
         add_comm(kinds, &n, sizeof(kinds) / sizeof(*kinds),
                  json_array_get(comms, i));
     qsort(kinds, n, sizeof(*kinds), by_time);
-    at = (size_t) snprintf(
-        text, sizeof(text), "%.160s",
-        summary_file_text(json_object_get(root, "job"), "nodelist"));
+    at = (size_t) snprintf(text, sizeof(text), "%.160s",
+                           summary_file_text(root, "job.nodelist"));
     if (at >= sizeof(text))
         /* snprintf returns the length before truncation */
         at = sizeof(text) - 1;

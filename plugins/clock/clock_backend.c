@@ -19,6 +19,7 @@
 #include "common/quote.h"
 #include "plugins/backend.h"
 #include "plugins/clock/clock_launch.h"
+#include "plugins/clock/clock_peers.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
@@ -352,6 +353,25 @@ static int look(const struct jp_plan *plan, backend_note *say, void *arg,
     return say(arg, false, line, err);
 }
 
+/* Checks that an interface for the probes can be found on this host. */
+static void check_host(const struct backend_host *host)
+{
+    const struct plan_side *side = &host->plan->sides[OPTION_CLOCK];
+    const char *list = side->grammar ? plan_get(side, "if") : NULL;
+    struct clock_iface found[CLOCK_ADDRESSES];
+    struct jp_error err;
+
+    if (!clock_iface_find(list, found, &err))
+        host->add(host, BACKEND_WARN, "clocks",
+                  list ? "set clock.if to an interface of the nodes (ip -brief "
+                         "address)"
+                       : "run ip -brief address to see which interfaces are up",
+                  "the nodes' clocks are not compared: %s", err.text);
+    else
+        host->add(host, BACKEND_OK, "clocks", "", "probes use %s (%s)",
+                  found[0].name, found[0].address);
+}
+
 extern const struct backend backend_clock;
 const struct backend backend_clock = {
     .abi = BACKEND_ABI,
@@ -365,4 +385,5 @@ const struct backend backend_clock = {
     .planner = &planner,
     .side = &clock_side,
     .look = look,
+    .check_host = check_host,
 };

@@ -47,9 +47,9 @@ static uint32_t *figure_of(struct jp_jobconf *conf, const struct figure *f)
 }
 
 /* Appends one setting (copied) to job.conf's clock.settings. */
-static int add(struct jp_jobconf *conf, const char *key, const char *value,
-               const char *source, const char *where, const char *reason,
-               struct jp_error *err)
+static int add_setting(struct jp_jobconf *conf, const char *key,
+                       const char *value, const char *source, const char *where,
+                       const char *reason, struct jp_error *err)
 {
     const struct jp_setting one = {(char *) key, (char *) value,
                                    (char *) source, (char *) where,
@@ -191,8 +191,9 @@ static int add_interfaces(const struct plan_side *side,
         return add_value(conf, "if",
                          conf->sides[OPTION_CLOCK].texts[CLOCK_INTERFACES],
                          from, "", err);
-    return add(conf, "if", conf->sides[OPTION_CLOCK].texts[CLOCK_INTERFACES],
-               plan_source_words[PLAN_ENV], variable, "", err);
+    return add_setting(conf, "if",
+                       conf->sides[OPTION_CLOCK].texts[CLOCK_INTERFACES],
+                       plan_source_words[PLAN_ENV], variable, "", err);
 }
 
 /* --- XLA's own probes ----------------------------------------------------- */
@@ -275,8 +276,10 @@ static int add_all(const struct plan_side *side, const struct plan_input *env,
     char mode[48];
 
     snprintf(mode, sizeof(mode), "mode %s", word);
-    if (add(conf, "mode", word, source, side->mode_where, reason, err) < 0 ||
-        add(conf, "enabled", "1", source, side->mode_where, mode, err) < 0)
+    if (add_setting(conf, "mode", word, source, side->mode_where, reason, err) <
+            0 ||
+        add_setting(conf, "enabled", "1", source, side->mode_where, mode, err) <
+            0)
         return -1;
     return add_figures(side, conf, note, err) < 0 ||
                    add_output(side, step_dir, conf, err) < 0 ||

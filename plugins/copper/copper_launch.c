@@ -57,9 +57,9 @@ static const char *find_refusal(const struct launch_facts *facts,
 }
 
 /* Appends one setting (copied) to job.conf's copper.settings. */
-static int add(struct jp_jobconf *conf, const char *key, const char *value,
-               const char *source, const char *where, const char *reason,
-               struct jp_error *err)
+static int add_setting(struct jp_jobconf *conf, const char *key,
+                       const char *value, const char *source, const char *where,
+                       const char *reason, struct jp_error *err)
 {
     struct jp_setting one = {(char *) key, (char *) value, (char *) source,
                              (char *) where, (char *) reason};
@@ -78,9 +78,9 @@ static int add_number(struct jp_jobconf *conf, const char *key, uint64_t number,
     char text[24];
 
     snprintf(text, sizeof(text), "%" PRIu64, number);
-    return add(conf, key, text,
-               from ? plan_source_words[from->source] : "Slurm",
-               from ? from->where : "", reason, err);
+    return add_setting(conf, key, text,
+                       from ? plan_source_words[from->source] : "Slurm",
+                       from ? from->where : "", reason, err);
 }
 
 /* Adds the interval of snapshots. It must be shorter than KillWait, because
@@ -146,8 +146,8 @@ static int add_mount(const struct jp_plan *plan, const char *job,
             "Copper: mount= with %%N: a program that walks one node's mount "
             "finds the mount of another node and may hang; one path is safer");
     if (rc == 0 && *mount)
-        rc = add(conf, "mount", mount, plan_source_words[from->source],
-                 from->value ? from->where : "", "", err);
+        rc = add_setting(conf, "mount", mount, plan_source_words[from->source],
+                         from->value ? from->where : "", "", err);
     if (rc == 0)
         rc = add_variable(conf, mount, err);
     free(own);
@@ -179,8 +179,9 @@ static int add_site(const struct jp_plan *plan, struct jp_jobconf *conf,
 {
     char *daemon = find_daemon(plan);
     const struct jp_knob *key;
-    int rc = daemon ? add(conf, "cu_fuse", daemon, "site file", "", "", err)
-                    : error_set(err, "out of memory");
+    int rc =
+        daemon ? add_setting(conf, "cu_fuse", daemon, "site file", "", "", err)
+               : error_set(err, "out of memory");
 
     free(daemon);
     for (key = plan->sides[OPTION_COPPER].grammar->modes[1].of->site_keys;
@@ -190,8 +191,9 @@ static int add_site(const struct jp_plan *plan, struct jp_jobconf *conf,
 
         /* Written above, with the path that is really used. */
         if (from && strcmp(key->name, "cu_fuse") != 0)
-            rc = add(conf, key->name, from->value, plan_source_words[PLAN_SITE],
-                     from->where, "", err);
+            rc = add_setting(conf, key->name, from->value,
+                             plan_source_words[PLAN_SITE], from->where, "",
+                             err);
     }
     return rc;
 }

@@ -3,12 +3,16 @@
 #include "plugins/backend.h"
 #include "plugins/copper/copper_launch.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "plugins/copper/copper_counts.h"
+#include "common/fileio.h"
 #include "plugins/copper/copper_flags.h"
+#include "plugins/copper/copper_mount.h"
 
 /* Copper's daemons make the profile, not variables of the tasks. So it runs
  * beside an NCCL profiler, never in its place. */
@@ -63,8 +67,6 @@ static const struct jp_knob site_keys[] = {
              "further flags of the daemons, separated by spaces")},
     {0}};
 
-/* the registry is generated and has no header */
-extern const struct backend backend_copper;
 /* Recognises the logs <host>-<pid>-output.log of the daemons. They contain
  * text, or nothing at the usual log level. */
 static bool is_daemon_log(int dir, const char *name)
@@ -87,6 +89,52 @@ static bool is_daemon_log(int dir, const char *name)
     return n == 0 || (n > 0 && copper_log_probe(head, (size_t) n));
 }
 
+#define DEVICE "/dev/fuse"
+
+/* Checks what Copper needs, if the site names its daemon. */
+static void check_host(const struct backend_host *host)
+{
+    const char *cu_fuse = plan_site(host->plan, "copper.cu_fuse");
+    const char *root = plan_site(host->plan, "copper.root");
+    char *daemon = cu_fuse ? strdup(cu_fuse)
+                   : root  ? text_format("%s/build/cu_fuse", root)
+                           : NULL;
+    char *fusermount = daemon ? copper_mount_program(COPPER_MOUNT_PATH) : NULL;
+    bool well = true;
+
+    if (!daemon)
+        return;
+    if (access(daemon, X_OK) < 0) {
+        host->add(host, BACKEND_WARN, "copper",
+                  "install it: nodes without it run without Copper", "%s: %s",
+                  daemon, strerror(errno));
+        well = false;
+    }
+    if (!fusermount) {
+        host->add(host, BACKEND_WARN, "copper",
+                  "install fuse3: nodes without it run without Copper",
+                  "no fusermount3 in " COPPER_MOUNT_PATH);
+        well = false;
+    }
+    /* The daemon runs as the user, who must be able to open the device. */
+    if (access(DEVICE, R_OK | W_OK) < 0) {
+        host->add(host, BACKEND_WARN, "copper",
+                  "run modprobe fuse on the nodes: users need this device",
+                  DEVICE ": %s", strerror(errno));
+        well = false;
+    }
+    if (well)
+        host->add(host, BACKEND_OK, "copper", "", "%s, unmounted by %s", daemon,
+                  fusermount);
+    host->need(host, daemon);
+    if (fusermount)
+        host->need(host, fusermount);
+    free(fusermount);
+    free(daemon);
+}
+
+/* the registry is generated and has no header */
+extern const struct backend backend_copper;
 const struct backend backend_copper = {
     .abi = BACKEND_ABI,
     .about = {.name = "copper",
@@ -100,4 +148,5 @@ const struct backend backend_copper = {
     .side = &copper_side,
     .runner = &copper_runner,
     .other_log = is_daemon_log,
+    .check_host = check_host,
 };

@@ -2,6 +2,7 @@
  * --util-profile): the tasks' variables. */
 #include "plugins/cuda/cuda_launch.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,5 +101,23 @@ void cuda_adapt(struct jp_jobconf *conf, const char *ready, char *line,
         free(var->reason);
         memmove(var, var + 1, (--conf->n_env - i) * sizeof(*var));
         return;
+    }
+}
+
+void cuda_check_step(const struct backend_host *host,
+                     const struct jp_jobconf *conf)
+{
+    for (size_t i = 0; i < conf->n_env; i++) {
+        const struct jp_envvar *var = &conf->env[i];
+
+        if (strcmp(var->name, CUDA_ENV_LIBRARY) != 0)
+            continue;
+        if (access(var->value, R_OK) < 0)
+            host->add(host, BACKEND_WARN, "cuda",
+                      "install it, or leave cuda=1 out: no calls are counted",
+                      "%s: %s", var->value, strerror(errno));
+        else
+            host->add(host, BACKEND_OK, "cuda", "", "%s counts CUDA's calls",
+                      var->value);
     }
 }

@@ -56,13 +56,9 @@ static const struct jp_knob knobs[] = {
     {0}};
 
 /* Set by resolve, read by jobprof-wrap (nsys_env.h). */
-static const char *const variables[] = {NSYS_ENV_WRAP,
-                                        NSYS_ENV_DIR,
-                                        NSYS_ENV_RANKS,
-                                        NSYS_ENV_FLAGS,
-                                        NSYS_ENV_WAIT,
-                                        NSYS_ENV_REQUIRED,
-                                        NULL};
+static const char *const variables[] = {
+    NSYS_ENV_WRAP,  NSYS_ENV_TITLE, NSYS_ENV_DIR,      NSYS_ENV_RANKS,
+    NSYS_ENV_FLAGS, NSYS_ENV_WAIT,  NSYS_ENV_REQUIRED, NULL};
 
 /* --- doctor --------------------------------------------------------------- */
 

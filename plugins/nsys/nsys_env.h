@@ -15,8 +15,10 @@
 #define NSYS_CAN_WRAP 0
 #endif
 
-/* The path of that program, which the SPANK module puts in front. */
-#define NSYS_ENV_WRAP "JOBPROF_NSYS_WRAP"
+/* The path of that program, which the SPANK module puts in front, and what it
+ * starts, for the module's message if it is missing. */
+#define NSYS_ENV_TITLE "JOBPROF_WRAP_TITLE"
+#define NSYS_ENV_WRAP "JOBPROF_WRAP"
 #define NSYS_WRAP_NAME "jobprof-wrap"
 /* The folder of the ranks' files on this node. */
 #define NSYS_ENV_DIR "JOBPROF_NSYS_DIR"
@@ -30,6 +32,6 @@
 /* Seconds that nsys may take after the end of the program. */
 #define NSYS_ENV_WAIT "JOBPROF_NSYS_WAIT"
 /* "1": without nsys the program does not start. */
-#define NSYS_ENV_REQUIRED "JOBPROF_NSYS_REQUIRED"
+#define NSYS_ENV_REQUIRED "JOBPROF_WRAP_REQUIRED"
 
 #endif

@@ -154,6 +154,8 @@ static int set_variables(const struct plan_side *side, const char *step_dir,
 
     if (jobconf_add_env(conf, NSYS_ENV_WRAP, find_wrap(),
                         "goes before the program", false, err) < 0 ||
+        jobconf_add_env(conf, NSYS_ENV_TITLE, strdup("nsys"), "", false, err) <
+            0 ||
         jobconf_add_env(conf, NSYS_ENV_DIR,
                         text_format("%s/raw/%%N/nsys", step_dir), "", false,
                         err) < 0 ||
@@ -256,5 +258,6 @@ const struct launch_side nsys_side = {
     .idle = note_idle,
     .fill = fill,
     .takes_cupti = takes_cupti,
+    .wrapper = NSYS_WRAP_NAME,
     .describe = describe,
 };

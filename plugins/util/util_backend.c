@@ -12,6 +12,7 @@
 #include "common/num.h"
 #include "plugins/backend.h"
 #include "plugins/cuda/cuda_file.h"
+#include "plugins/cuda/cuda_launch.h"
 #include "plugins/util/util_launch.h"
 
 /* Doctor reports whether the library that tasks load is installed, and which
@@ -161,6 +162,7 @@ const struct backend backend_util = {
     .planner = &planner,
     .side = &util_side,
     .look = look,
+    .check_step = cuda_check_step,
 };
 
 extern const struct backend backend_util;

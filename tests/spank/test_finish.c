@@ -126,10 +126,10 @@ static void test_start(void **state)
  * step that is not profiled. */
 static void test_wrap(void **state)
 {
-    host_setenv("JOBPROF_NSYS_WRAP", "/x/jobprof-wrap");
+    host_setenv("JOBPROF_WRAP", "/x/jobprof-wrap");
     host_call("task_init"); /* begin has not run */
     assert_string_equal(host.prepended, "");
-    host_user_init("echo JOBPROF_NSYS_WRAP=/x/jobprof-wrap; echo .");
+    host_user_init("echo JOBPROF_WRAP=/x/jobprof-wrap; echo .");
     host_call("task_init");
 #if HAVE_DECL_SPANK_PREPEND_TASK_ARGV
     assert_int_equal(strncmp(host.prepended, "/bin/sh\n-c\n[ -x ", 17), 0);
@@ -138,7 +138,7 @@ static void test_wrap(void **state)
     assert_string_equal(host.prepended, "");
 #endif
     host.prepended[0] = '\0';
-    host_setenv("JOBPROF_NSYS_WRAP", "relative");
+    host_setenv("JOBPROF_WRAP", "relative");
     host_call("task_init");
     assert_string_equal(host.prepended, "");
     host_call("exit");
