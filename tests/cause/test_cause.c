@@ -545,7 +545,7 @@ static const struct expected {
     {"only reads are known", {4, 8, 120, LATE, 3, .only = "read_calls", .planted = {
         {JP_UTIL_TASK, "cpu_user", 1.9}}}, NULL, "examined file_reads"},
     {"nothing is known", {4, 8, 120, LATE, 3, .only = "threads"}, NULL,
-     "not examined"},
+     "nothing of it was sampled"},
     {"a clean job", {4, 8, 120, LATE, 3, .from = 0}, NULL, "no sampled metric"},
     {"another finding", {4, 8, 120, JP_FINDING_SMALL_MESSAGES, 3, .planted = {
         {JP_UTIL_GPU, "sm_clock", 1095}}}, NULL, NULL},
