@@ -397,12 +397,13 @@ void cause_describe_advice(const struct cause_subject *subject,
             snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
                      i ? ", " : "", look->list[i]);
         sentence_add(&s, "%s", say_who(subject, who, sizeof(who)));
-        sentence_add(&s,
-                     look->n_list
-                         ? "no sampled metric differs from the peers or from "
-                           "earlier samples: examined %s"
-                         : "no sample says why: nothing of it was sampled%s",
-                     list);
+        sentence_add(
+            &s,
+            look->n_list
+                ? "no sampled metric differs from the peers or from "
+                  "earlier samples: examined %s"
+                : "no sample tells why: there is none of it, or too few%s",
+            list);
     }
     /* Totals of a shared node may be due to other jobs, so they were not
      * compared. */

@@ -678,8 +678,9 @@ static void print_note(void *arg, const char *path, const char *why)
                  why ? why : "");
 }
 
-/* The inputs that no feature claims, and the files of features that hold
- * operations. Caller frees. NULL: no memory. */
+/* The inputs that no feature claims, the files of features that hold
+ * operations, and those that only their content tells. Caller frees. NULL: no
+ * memory. */
 static const char **list_inputs(const struct arguments *a, size_t *n)
 {
     const struct inputs *in = &a->inputs;
@@ -689,6 +690,8 @@ static const char **list_inputs(const struct arguments *a, size_t *n)
     for (size_t i = 0; feature_registry[i]; i++)
         for (size_t k = 0; feature_operations_file(&a->features, i, k); k++)
             room++;
+    for (size_t at = 0; filekinds_odd_name(&a->found, &at);)
+        room++;
     list = calloc(room, sizeof(*list));
     *n = 0;
     for (size_t i = 0; list && i < in->n; i++)
@@ -698,6 +701,8 @@ static const char **list_inputs(const struct arguments *a, size_t *n)
         for (size_t k = 0; (path = feature_operations_file(&a->features, i, k));
              k++)
             list[(*n)++] = path;
+    for (size_t at = 0; list && (path = filekinds_odd_name(&a->found, &at));)
+        list[(*n)++] = path;
     return list;
 }
 

@@ -513,6 +513,19 @@ enum logwalk_use filekinds_use(const void *arg, const char *path)
     return filekinds_rows[at->kind].stranger ? LOGWALK_SKIP : LOGWALK_DROP;
 }
 
+const char *filekinds_odd_name(const struct filekinds *found, size_t *at)
+{
+    while (*at < found->n_files) {
+        const struct filekinds_file *file = &found->files[(*at)++];
+        const char *end = strrchr(file->path, '/');
+
+        if ((file->kind == FILEKIND_KINETO || file->kind == FILEKIND_OTHER) &&
+            !logwalk_takes(end ? end + 1 : file->path))
+            return file->path;
+    }
+    return NULL;
+}
+
 /* The path of the first file of a kind, without its folder. */
 static const char *first_name(const struct filekinds *found, enum filekind kind)
 {

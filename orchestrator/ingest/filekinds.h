@@ -91,6 +91,11 @@ void filekinds_fini(struct filekinds *found);
  * was not found is unknown here, so it is kept. found: a struct filekinds. */
 enum logwalk_use filekinds_use(const void *found, const char *path);
 
+/* The path of the next file of a profiler that the walk leaves out because of
+ * its name, such as "rank0.pt.trace"; NULL: there are no more. *at is 0 at
+ * first. */
+const char *filekinds_odd_name(const struct filekinds *found, size_t *at);
+
 /* Formats "16 Flight Recorder dumps, 2 Kineto traces, 3 files of no known kind
  * (first: notes.txt)"; "" if there is no file. Returns buf. */
 #define FILEKINDS_TEXT 600

@@ -59,6 +59,11 @@ static bool is_maybe(const char *name)
                    sizeof(maybe_endings) / sizeof(*maybe_endings));
 }
 
+bool logwalk_takes(const char *name)
+{
+    return logwalk_is_log(name) || is_maybe(name);
+}
+
 /* Whether a file that is named like a log is something else of a backend's. */
 static bool is_other_log(int dir, const char *name)
 {
@@ -114,8 +119,7 @@ static int take_entry(void *arg, const struct treewalk_entry *entry)
 
     switch (entry->what) {
     case TREEWALK_FILE:
-        return (logwalk_is_log(name) || is_maybe(name)) &&
-                       !is_other_log(entry->dir, name)
+        return logwalk_takes(name) && !is_other_log(entry->dir, name)
                    ? add_file(walk, path, entry->st, !logwalk_is_log(name))
                    : 0;
     case TREEWALK_ODD:

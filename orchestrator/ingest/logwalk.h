@@ -5,10 +5,10 @@
  * folders, the name decides. .jpr .jpr.gz .log .log.gz .jsonl .jsonl.gz are
  * logs. .json .json.gz .txt may be traces of the example plugin (2.23 to 2.26
  * write .txt), except for names that jobprof's own files use. What a backend
- * knows to be something else (its other_log) is skipped. All other files are ignored. A file that is given
- * by name is taken whatever its name is; its first bytes determine the reader
- * (plugins/reader.h). A file found twice (overlapping inputs, hard links) is
- * taken once.
+ * knows to be something else (its other_log) is skipped. All other files are
+ * ignored. A file that is given by name is taken whatever its name is; its
+ * first bytes determine the reader (plugins/reader.h). A file found twice
+ * (overlapping inputs, hard links) is taken once.
  */
 #ifndef JP_INGEST_LOGWALK_H
 #define JP_INGEST_LOGWALK_H
@@ -51,6 +51,8 @@ struct jp_logwalk {
 
 /* Whether a name is one of a log, whatever the file holds. */
 bool logwalk_is_log(const char *name);
+/* Whether a folder's file of this name is looked at. */
+bool logwalk_takes(const char *name);
 
 /* Returns 0, or -1: no memory, or an input does not exist or cannot be read. */
 int logwalk_init(struct jp_logwalk *walk, const char *const *inputs,

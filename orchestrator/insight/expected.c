@@ -1143,12 +1143,17 @@ static bool has_missing_ranks(const struct jp_evidence *e)
                expected_ranks(e->conf, e->nodes, e->result);
 }
 
-/* The same where traces of kernels are all that there is. */
-static bool has_missing_traces(const struct jp_evidence *e)
+/* Whether traces of kernels are all that there is. */
+static bool is_traced(const struct jp_evidence *e)
 {
     const struct jp_quality *q = &e->result->quality;
 
-    return has_missing_ranks(e) && q->files && q->files == q->kernel_traces;
+    return q->files && q->files == q->kernel_traces;
+}
+
+static bool has_missing_traces(const struct jp_evidence *e)
+{
+    return has_missing_ranks(e) && is_traced(e);
 }
 
 static bool has_missing_records(const struct jp_evidence *e)
@@ -1233,6 +1238,7 @@ void gaps_reasons(const struct jp_evidence *e, bool uneven,
         if (rows[i].is(e))
             reasons_add(reasons, rows[i].reason);
     if (!reasons->n)
-        reasons_add(reasons, is_well(e) ? JP_REASON_UNKNOWN_LOSS
-                                        : JP_REASON_UNKNOWN_CUT);
+        reasons_add(reasons, is_traced(e) ? JP_REASON_STEPS_DIFFER
+                             : is_well(e) ? JP_REASON_UNKNOWN_LOSS
+                                          : JP_REASON_UNKNOWN_CUT);
 }

@@ -344,6 +344,13 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
          .checks =
              {"Were processes killed, or was the disk full? Then the last "
               "records are missing."}},
+    [JP_REASON_STEPS_DIFFER] =
+        {INCOMPLETE("steps_differ"), .command = SHOW,
+         .situation = "traces of kernels have more operations of some ranks "
+                      "than of others",
+         .checks =
+             {"Were the same steps traced on all ranks? Give the profiler "
+              "one schedule on all of them."}},
     [JP_REASON_UNKNOWN_CUT] =
         {INCOMPLETE("unknown_cut"),
          .situation = "records are missing of a step that did not end well, or "

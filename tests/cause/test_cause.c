@@ -527,7 +527,7 @@ static const struct expected {
     {"one rank, heat all along", {1, 1, 90, LATE, 0, .planted = {
         {JP_UTIL_GPU, "throttle_thermal", 0.5}}}, "gpu_thermal", NULL},
     {"one sample", {4, 8, 1, LATE, 3, .planted = {{JP_UTIL_GPU, "sm_clock", 1095}}},
-     NULL, "not examined"},
+     NULL, "there is none of it, or too few"},
     {"few samples", {4, 8, 4, LATE, 3, .planted = {{JP_UTIL_GPU, "sm_clock", 1095}}},
      "gpu_clock", NULL},
     {"everybody's clock", {4, 8, 120, LATE, 3, .everybody = true, .planted = {
@@ -545,7 +545,7 @@ static const struct expected {
     {"only reads are known", {4, 8, 120, LATE, 3, .only = "read_calls", .planted = {
         {JP_UTIL_TASK, "cpu_user", 1.9}}}, NULL, "examined file_reads"},
     {"nothing is known", {4, 8, 120, LATE, 3, .only = "threads"}, NULL,
-     "not examined"},
+     "there is none of it, or too few"},
     {"a clean job", {4, 8, 120, LATE, 3, .from = 0}, NULL, "no sampled metric"},
     {"another finding", {4, 8, 120, JP_FINDING_SMALL_MESSAGES, 3, .planted = {
         {JP_UTIL_GPU, "sm_clock", 1095}}}, NULL, NULL},

@@ -550,6 +550,12 @@ static void lost_by_failed(struct fixture *f)
     f->nodes.tasks_failed = 1;
 }
 
+static void steps_differ(struct fixture *f)
+{
+    much_lost(f);
+    f->result.quality.kernel_traces = f->result.quality.files;
+}
+
 static void unjudged(struct fixture *f, const char *why)
 {
     hypothesis_set(&f->insight.hypotheses, JP_HYPOTHESIS_LATE_RANK,
@@ -1039,6 +1045,7 @@ static const struct {
     {JP_REASON_BAD_LINES, many_bad_lines, NULL},
     {JP_REASON_MEMORY, memory_limit, NULL},
     {JP_REASON_CUT, unbounded, NULL},
+    {JP_REASON_STEPS_DIFFER, steps_differ, NULL},
     {JP_REASON_UNKNOWN_CUT, lost_by_failed, NULL},
     {JP_REASON_UNKNOWN_LOSS, much_lost, NULL},
     {JP_REASON_ROUGH, rough, NULL},
