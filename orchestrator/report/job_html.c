@@ -1,6 +1,7 @@
 /* job_html.c - the page's bookkeeping: what ran, with which settings, and the
  * commands to run it again. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/figure.h"
@@ -72,6 +73,21 @@ static void put_option(FILE *out, const struct jp_jobconf *conf)
     }
 }
 
+/* Whether there is enough for the three commands: run, plan, report. */
+static bool has_commands(const struct jp_report *report)
+{
+    const struct jp_jobconf *conf = report->conf;
+
+    return conf && conf->nccl_request && conf->command && conf->step_id;
+}
+
+/* "3 commands" */
+bool drawer_commands(const struct jp_report *report, char *buf)
+{
+    snprintf(buf, DRAWER_FIGURE, "3 commands");
+    return has_commands(report);
+}
+
 /* Writes commands that can be copied. The program's arguments are not recorded.
  */
 int job_html_command(const struct jp_report *report, FILE *out)
@@ -79,7 +95,7 @@ int job_html_command(const struct jp_report *report, FILE *out)
     const struct jp_jobconf *conf = report->conf;
     char name[JP_JOBCONF_NAME_LEN];
 
-    if (!conf || !conf->nccl_request || !conf->command || !conf->step_id)
+    if (!has_commands(report))
         return 0;
     fputs("<dl class=\"commands\"><dt>Run it again</dt><dd><code>srun", out);
     /* 0: unknown */
@@ -149,7 +165,8 @@ int job_html_facts(const struct jp_report *report, FILE *out)
     if (nodes) {
         html_out_fact(out, "Node list", nodes->step_nodelist);
         html_out_fact(out, "Tasks ended with an error",
-                      FIG_COUNT(nodes->tasks_failed));
+                      nodes->n_nodes ? FIG_COUNT(nodes->tasks_failed)
+                                     : "unknown");
     }
     fputs("</dl>\n", out);
     return 0;
@@ -173,6 +190,23 @@ static void setting_rows(FILE *out, const char *area,
         html_out_prose(out, list[i].reason);
         html_out_row_end(out);
     }
+}
+
+/* "7 not by default" */
+bool drawer_settings(const struct jp_report *report, char *buf)
+{
+    const struct jp_jobconf *c = report->conf;
+    size_t n = 0;
+
+    for (size_t i = 0; c && i < c->n_settings; i++)
+        n += strcmp(c->settings[i].source, "default") != 0;
+    for (size_t i = 0; c && i < c->n_copper_settings; i++)
+        n += strcmp(c->copper_settings[i].source, "default") != 0;
+    if (n)
+        snprintf(buf, DRAWER_FIGURE, "%s not by default", FIG_COUNT(n));
+    else
+        snprintf(buf, DRAWER_FIGURE, "all by default");
+    return c && c->n_settings + c->n_copper_settings;
 }
 
 /* Writes the settings of NCCL's and of Copper's profile, with their sources. */
