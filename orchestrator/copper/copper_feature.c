@@ -203,7 +203,12 @@ static void put_tiles(const struct jp_report *report,
         SAY(tiles[0].value, "%s", plain_time(slow->cost_us, text));
         SAY(tiles[0].note, "more than daemons of its level take");
     } else {
-        SAY(tiles[0].value, slow ? "not known" : "none found");
+        /* of ranks that were not compared nothing is known */
+        bool compared = c->n_counted > c->unjudged;
+
+        SAY(tiles[0].value, slow || !compared ? "not known" : "none found");
+        if (!slow && !compared)
+            SAY(tiles[0].note, "slow ranks were not judged");
     }
     /* from: the median of the daemons of its level; to: its own */
     if (slow && slow->from > 0) {

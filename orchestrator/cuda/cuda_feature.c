@@ -94,11 +94,15 @@ static int put_text(const struct jp_report *report, FILE *out)
 /* "4,711 launches" */
 static bool put_figure(const struct jp_report *report, char *buf)
 {
-    char text[JP_CUDA_TEXT];
+    const struct jp_cuda *cuda = cuda_of(report);
+    size_t n = cuda->n_processes - cuda->n_bad - cuda->n_uncounted;
 
-    if (!*cuda_text(cuda_of(report), text))
-        return false;
-    snprintf(buf, DRAWER_FIGURE, "%.*s", (int) strcspn(text, ";,."), text);
+    if (n)
+        snprintf(buf, DRAWER_FIGURE, "%s launches of %s process%s",
+                 FIG_COUNT(cuda_sum(cuda).sum[CUDA_LAUNCHES]), FIG_COUNT(n),
+                 n == 1 ? "" : "es");
+    else
+        snprintf(buf, DRAWER_FIGURE, "nothing was counted");
     return true;
 }
 

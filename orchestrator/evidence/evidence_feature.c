@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/figure.h"
 #include "common/fileio.h"
 #include "common/quote.h"
 #include "orchestrator/evidence/evidence.h"
@@ -130,11 +131,22 @@ static int put_html(const struct jp_report *report, FILE *out)
     return tables_html(tables_evidence, report, out);
 }
 
+/* "of 4 nodes" */
+static bool put_figure(const struct jp_report *report, char *buf)
+{
+    size_t n = evidence_of(report)->n_nodes;
+
+    snprintf(buf, DRAWER_FIGURE, "evidence of %s node%s", FIG_COUNT(n),
+             plural(n));
+    return true;
+}
+
 static const struct jp_html_section sections[] = {
     {.id = "hang",
      .title = "While the step hung",
      .kind = JP_HTML_WIDE,
      .put = put_html,
+     .figure = put_figure,
      .after = "nodes"},
     {.id = NULL},
 };

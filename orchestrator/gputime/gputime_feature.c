@@ -7,7 +7,9 @@
 #include "orchestrator/gputime/gputime_feature.h"
 
 #include <math.h>
+#include <stdio.h>
 
+#include "common/figure.h"
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/report.h"
@@ -362,6 +364,16 @@ static int put_html(const struct jp_report *report, FILE *out)
     return tables_html(gpu_tables, report, out);
 }
 
+/* "4 processes" */
+static bool put_figure(const struct jp_report *report, char *buf)
+{
+    size_t n = count_processes(report);
+
+    snprintf(buf, DRAWER_FIGURE, "%s process%s", FIG_COUNT(n),
+             n == 1 ? "" : "es");
+    return n > 0;
+}
+
 static const struct jp_html_section sections[] = {
     {.id = "gpu-time",
      .title = "GPUs by traces of kernels",
@@ -371,6 +383,7 @@ static const struct jp_html_section sections[] = {
              "csv/gpu_time.csv, gpu_steps.csv and gpu_own.csv have all rows.",
      .kind = JP_HTML_WIDE,
      .put = put_html,
+     .figure = put_figure,
      .before = "operations",
      .order = 3},
     {.id = NULL},

@@ -366,9 +366,11 @@ static int show(struct work *w, char **paths, int n, FILE *parquet)
     if (read_all(w, paths, n, &seen) < 0 ||
         (parquet && history_parquet_finish(w->parquet, &w->err) < 0))
         return JP_EXIT_IO;
-    /* --parquet alone prints no tables */
-    if ((!parquet || w->a->top >= 0 || w->a->common.json || w->a->metrics ||
-         w->a->exclude || w->a->drain) &&
+    /* --parquet alone prints no tables; without steps no node is judged */
+    if (((!parquet || w->a->top >= 0 || w->a->common.json || w->a->metrics ||
+          w->a->exclude || w->a->drain) &&
+         (history_sum_totals(w->sum)->steps ||
+          !(w->a->exclude || w->a->drain))) &&
         print(w, &seen, &w->err) < 0)
         return JP_EXIT_IO;
     if (history_sum_totals(w->sum)->steps)

@@ -425,7 +425,12 @@ static int put_orders(const struct history_sum *sum,
     }
     if (found && !drain)
         fputc('\n', out);
-    if (!found && !odd && about->notes)
+    if (!found && !odd && about->notes && !all->votes)
+        quote_printf(about->notes,
+                     "jobprof: no node is judged: in none of %s job%s a node "
+                     "waited for another one\n",
+                     FIG_COUNT(all->jobs), plural(all->jobs));
+    else if (!found && !odd && about->notes)
         quote_printf(about->notes, "jobprof: %s, in %s job%s of %s user%s\n",
                      drain && one ? "the jobs of one user drain no node"
                                   : "no node makes others wait more often than "

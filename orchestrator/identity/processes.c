@@ -736,7 +736,9 @@ char *processes_name(const struct jp_processes *p, const struct jp_result *r,
 
     processes_rank_name(p, r, process, rank);
     if (process->world_rank >= 0)
-        snprintf(buf, JP_PROCESS_NAME_LEN, "%.60s %.80s", rank, process->host);
+        /* traces may not name the host */
+        snprintf(buf, JP_PROCESS_NAME_LEN, "%.60s%s%.80s", rank,
+                 *process->host ? " " : "", process->host);
     else
         snprintf(buf, JP_PROCESS_NAME_LEN, "%.60s%s%.110s", rank,
                  *rank ? " " : "", processes_place(process, place));

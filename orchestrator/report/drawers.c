@@ -240,21 +240,10 @@ bool drawer_quality(const struct jp_report *report, char *buf)
     char share[JP_PLAIN_FIGURE];
 
     if (!quality_has_nccl(report))
-        return false;
+        return TELL("no records of NCCL");
     return coverage >= 0
                ? TELL("%s of the records", plain_share(coverage, share))
                : TELL("share of the records unknown");
-}
-
-/* "7 others than the defaults" */
-bool drawer_settings(const struct jp_report *report, char *buf)
-{
-    const struct jp_jobconf *c = report->conf;
-    size_t n = 0;
-
-    for (size_t i = 0; c && i < c->n_settings; i++)
-        n += strcmp(c->settings[i].source, "default") != 0;
-    return n ? TELL("%s not by default", FIG_COUNT(n)) : false;
 }
 
 /* "12 variables" */
@@ -293,21 +282,14 @@ bool drawer_spread(const struct jp_report *report, char *buf)
                : false;
 }
 
-/* "4 rows" */
-bool drawer_hosts(const struct jp_report *report, char *buf)
-{
-    size_t n = table_count(&table_node_pairs, report);
-
-    return n ? TELL("%s row%s", FIG_COUNT(n), plural(n)) : false;
-}
-
 /* "8 tasks on 2 nodes" */
 bool drawer_job(const struct jp_report *report, char *buf)
 {
     uint32_t tasks = expected_tasks(report->conf, report->nodes);
     uint32_t nodes = expected_nodes(report->conf, report->nodes);
 
-    return tasks && nodes ? TELL("%s task%s on %s node%s", FIG_COUNT(tasks),
-                                 plural(tasks), FIG_COUNT(nodes), plural(nodes))
-                          : false;
+    if (tasks && nodes)
+        return TELL("%s task%s on %s node%s", FIG_COUNT(tasks), plural(tasks),
+                    FIG_COUNT(nodes), plural(nodes));
+    return report->conf ? false : TELL("a folder of files");
 }

@@ -616,8 +616,7 @@ char *first_screen_type(const struct jp_report *report,
         return buf;
     }
     /* no path: a report that is passed on has none of its owner's */
-    return first_screen_typed(command, jobconf_step_name(conf, step), ".",
-                              buf);
+    return first_screen_typed(command, jobconf_step_name(conf, step), ".", buf);
 }
 
 /* Writes the command to type next, and the folder in which it works. */

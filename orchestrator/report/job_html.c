@@ -1,6 +1,7 @@
 /* job_html.c - the page's bookkeeping: what ran, with which settings, and the
  * commands to run it again. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/grammar.h"
@@ -74,6 +75,21 @@ static void put_option(FILE *out, const struct jp_jobconf *conf)
     }
 }
 
+/* Whether there is enough for the three commands: run, plan, report. */
+static bool has_commands(const struct jp_report *report)
+{
+    const struct jp_jobconf *conf = report->conf;
+
+    return conf && conf->nccl_request && conf->command && conf->step_id;
+}
+
+/* "3 commands" */
+bool drawer_commands(const struct jp_report *report, char *buf)
+{
+    snprintf(buf, DRAWER_FIGURE, "3 commands");
+    return has_commands(report);
+}
+
 /* Writes commands that can be copied. The program's arguments are not recorded.
  */
 int job_html_command(const struct jp_report *report, FILE *out)
@@ -81,7 +97,7 @@ int job_html_command(const struct jp_report *report, FILE *out)
     const struct jp_jobconf *conf = report->conf;
     char name[JP_JOBCONF_NAME_LEN];
 
-    if (!conf || !conf->nccl_request || !conf->command || !conf->step_id)
+    if (!has_commands(report))
         return 0;
     fputs("<dl class=\"commands\"><dt>Run it again</dt><dd><code>srun", out);
     /* 0: unknown */
@@ -151,7 +167,8 @@ int job_html_facts(const struct jp_report *report, FILE *out)
     if (nodes) {
         html_out_fact(out, "Node list", nodes->step_nodelist);
         html_out_fact(out, "Tasks ended with an error",
-                      FIG_COUNT(nodes->tasks_failed));
+                      nodes->n_nodes ? FIG_COUNT(nodes->tasks_failed)
+                                     : "unknown");
     }
     fputs("</dl>\n", out);
     return 0;
@@ -186,6 +203,22 @@ static size_t count_settings(const struct jp_report *report)
     for (enum jp_option i = 0; conf && i < OPTIONS; i++)
         n += grammar_of(i)->form->on_page ? conf->sides[i].n_settings : 0;
     return n;
+}
+
+/* "7 not by default" */
+bool drawer_settings(const struct jp_report *report, char *buf)
+{
+    size_t n = count_settings(report), set = 0;
+    const char *area;
+
+    for (size_t i = 0; i < n; i++)
+        set += strcmp(setting_at(report->conf, i, &area)->source, "default") !=
+               0;
+    if (set)
+        snprintf(buf, DRAWER_FIGURE, "%s not by default", FIG_COUNT(set));
+    else
+        snprintf(buf, DRAWER_FIGURE, "all by default");
+    return n > 0;
 }
 
 static void find_setting(struct jp_row *row)

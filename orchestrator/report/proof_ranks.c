@@ -698,11 +698,14 @@ int proof_records(const struct jp_report *report, const struct jp_finding *f,
             "<span>%s</span><span>last</span></div>\n",
             coverage > 0 && coverage < 1 ? "dashed: expected on average" : "");
     processes_name(p, report->result, &p->list[lowest], name);
-    snprintf(note, sizeof(note), "From %s to %s. Fewest%s: %s%.120s.%s",
-             FIG_COUNT(fewest), FIG_COUNT(greatest),
-             loads.scaled ? " by its communicators" : "",
-             isdigit((unsigned char) *name) ? "rank " : "", name,
-             any ? "" : " No rank stands out.");
+    if (fewest == greatest && !loads.scaled)
+        snprintf(note, sizeof(note), "%s of each process.", FIG_COUNT(fewest));
+    else
+        snprintf(note, sizeof(note), "From %s to %s. Fewest%s: %s%.120s.%s",
+                 FIG_COUNT(fewest), FIG_COUNT(greatest),
+                 loads.scaled ? " by its communicators" : "",
+                 isdigit((unsigned char) *name) ? "rank " : "", name,
+                 any ? "" : " No rank stands out.");
     if (loads.scaled)
         snprintf(note + strlen(note), sizeof(note) - strlen(note),
                  " Ranks have different communicators: a bar is the share of "

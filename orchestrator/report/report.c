@@ -471,14 +471,17 @@ static int write_features(const struct jp_report *report, const char *dir,
 int report_write(const struct jp_report *report, const char *dir,
                  struct jp_error *err)
 {
-    if (write_below(report, dir, "csv", report_write_csvs, err) < 0 ||
-        write_below(report, dir, "plots", report_write_plots, err) < 0 ||
-        write_features(report, dir, err) < 0 ||
-        write_file(report, dir, "summary.txt", report_write_text, err) < 0 ||
-        write_timeline(report, dir, err) < 0 ||
-        write_file(report, dir, "report.html", report_write_html, err) < 0)
+    struct jp_report own = *report;
+
+    own.folder = dir;
+    if (write_below(&own, dir, "csv", report_write_csvs, err) < 0 ||
+        write_below(&own, dir, "plots", report_write_plots, err) < 0 ||
+        write_features(&own, dir, err) < 0 ||
+        write_file(&own, dir, "summary.txt", report_write_text, err) < 0 ||
+        write_timeline(&own, dir, err) < 0 ||
+        write_file(&own, dir, "report.html", report_write_html, err) < 0)
         return -1;
-    return write_file(report, dir, JP_SUMMARY_NAME, report_write_json, err);
+    return write_file(&own, dir, JP_SUMMARY_NAME, report_write_json, err);
 }
 
 /* --- gnuplot's pictures, in plots/ and in a page without charts ----------- */

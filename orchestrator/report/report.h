@@ -52,6 +52,9 @@ struct jp_report {
     size_t n_undone;
     uint64_t duration_us; /* duration of the analysis */
     unsigned threads;     /* 0: one per CPU, at most 8 */
+    /* of the files beside the page, which lists them; report_write sets it.
+     * NULL: not known */
+    const char *folder;
 };
 
 /* Whether the report has the data of a feature. */

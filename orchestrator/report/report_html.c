@@ -7,13 +7,18 @@
 #include "orchestrator/report/report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/defaults.h"
 #include "common/figure.h"
+#include "common/fileio.h"
+#include "common/vector.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/identity/processes.h"
 #include "orchestrator/report/busy.h"
@@ -385,6 +390,25 @@ static int html_pictures_put(const struct jp_report *report, FILE *out)
     return 0;
 }
 
+/* "6 in plots/" */
+static bool pictures_figure(const struct jp_report *report, char *buf)
+{
+    const struct jp_chart *chart;
+    const struct feature *of;
+    size_t n = 0;
+
+    for (size_t i = 0; report->folder && (chart = charts_at(i, &of)); i++) {
+        char *path = chart->plot ? text_format("%s/plots/%s.gp", report->folder,
+                                               chart->plot->name)
+                                 : NULL;
+
+        n += path && access(path, R_OK) == 0;
+        free(path);
+    }
+    snprintf(buf, DRAWER_FIGURE, "%s in plots/", FIG_COUNT(n));
+    return n > 0;
+}
+
 /* --- the page's foot: limits with their reasons, the writer */
 
 /* Writes a limit: what it decides, with its value, and why it has that value.
@@ -439,28 +463,95 @@ static bool html_hypotheses_present(const struct jp_report *report)
 
 /* --- section: the report's other files */
 
+/* A file of csv/. Names are those of tables, so they need no quotes. */
+struct listed {
+    char name[80];
+    uint64_t bytes;
+};
+
+struct listing {
+    struct listed *at;
+    size_t n, room;
+    uint64_t bytes;
+};
+
+/* A callback of type treewalk_see. */
+static int add_listed(void *arg, const struct treewalk_entry *entry)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+    struct listing *l = arg;
+    size_t len = strlen(entry->name);
+    struct listed *file;
+
+    if (entry->what != TREEWALK_FILE || len >= sizeof(file->name) ||
+        strcmp(entry->name + strspn(entry->name, plain), ".csv") != 0)
+        return 0;
+    file = VECTOR_ADD(l->at, l->n, l->room);
+    if (!file)
+        return -1;
+    memcpy(file->name, entry->name, len + 1);
+    file->bytes = (uint64_t) entry->st->st_size;
+    l->bytes += file->bytes;
+    return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct listed *) a)->name,
+                  ((const struct listed *) b)->name);
+}
+
+/* Lists csv/, which is written before the page. Empty if that is not known.
+ * Returns -1 without memory. */
+static int list_csv(const struct jp_report *report, struct listing *l)
+{
+    char *path = report->folder ? text_format("%s/csv", report->folder) : NULL;
+    int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int rc = report->folder && !path ? -1 : 0;
+
+    *l = (struct listing){0};
+    if (fd >= 0)
+        rc = treewalk(fd, path, 0, add_listed, l);
+    if (l->n)
+        qsort(l->at, l->n, sizeof(*l->at), by_name);
+    free(path);
+    return rc;
+}
+
+/* "12 tables in csv/, 412 KiB" */
+static bool files_figure(const struct jp_report *report, char *buf)
+{
+    struct listing csv;
+    int rc = list_csv(report, &csv);
+
+    free(csv.at);
+    if (rc < 0 || !csv.n)
+        return false;
+    snprintf(buf, DRAWER_FIGURE, "%s table%s in csv/, %s", FIG_COUNT(csv.n),
+             plural(csv.n), FIG_BYTES(csv.bytes));
+    return true;
+}
+
 /* Links the report's files. A folder of logs has no job.conf and no index. */
 static int html_files_put(const struct jp_report *report, FILE *out)
 {
-    static const char *const files[] = {
-        "summary.txt",          JP_SUMMARY_NAME,
-        "csv/cells.csv",        "csv/comms.csv",
-        "csv/ranks.csv",        "csv/ops.csv",
-        "csv/p2p.csv",          "csv/p2p_nodes.csv",
-        "csv/windows.csv",      "csv/busy.csv",
-        "csv/busy_windows.csv", "csv/network.csv",
-        "csv/quality.csv",      "plots/",
-    };
-    static const char *const job_files[] = {"job.conf", "../index.html"};
+    static const char *const files[] = {"summary.txt", JP_SUMMARY_NAME,
+                                        "plots/", "job.conf", "../index.html"};
+    size_t n = report->conf ? 5 : 3;
+    struct listing csv;
 
+    if (list_csv(report, &csv) < 0) {
+        free(csv.at);
+        return -1;
+    }
     fputs("<ul class=\"files\">\n", out);
-    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+    for (size_t i = 0; i < n; i++)
         fprintf(out, "<li><a href=\"%s\">%s</a></li>\n", files[i], files[i]);
-    for (size_t i = 0;
-         report->conf && i < sizeof(job_files) / sizeof(*job_files); i++)
-        fprintf(out, "<li><a href=\"%s\">%s</a></li>\n", job_files[i],
-                job_files[i]);
+    for (size_t i = 0; i < csv.n; i++)
+        fprintf(out, "<li><a href=\"csv/%s\">csv/%s</a>, %s</li>\n",
+                csv.at[i].name, csv.at[i].name, FIG_BYTES(csv.at[i].bytes));
     fputs("</ul>\n", out);
+    free(csv.at);
     return 0;
 }
 
@@ -489,7 +580,8 @@ static const struct jp_html_section html_sections[] = {
      "By the time at which records were written. csv/windows.csv has the "
      "figures by communicator.",
      JP_HTML_CHARTS, .put = html_time_put, .figure = drawer_run},
-    {"pictures", "Pictures", NULL, JP_HTML_WIDE, .put = html_pictures_put},
+    {"pictures", "Pictures", NULL, JP_HTML_WIDE, .put = html_pictures_put,
+     .figure = pictures_figure},
     {"ranks", "Waits",
      "Most wait caused first. The rank that arrives last has the shortest "
      "time in an operation, as the others wait in it. Its lateness has a "
@@ -542,7 +634,7 @@ static const struct jp_html_section html_sections[] = {
      "Most data first. Each message may appear in two rows, one recorded by "
      "its sender and one by its receiver. A row with the same host on both "
      "sides counts messages within that host.",
-     JP_HTML_WIDE, .table = &table_node_pairs, .figure = drawer_hosts},
+     JP_HTML_WIDE, .table = &table_node_pairs},
     {.of_features = true},
     /* the first section of the bookkeeping, below a line */
     {"quality", "Data quality", NULL, JP_HTML_BOOKS, .put = quality_html,
@@ -553,8 +645,10 @@ static const struct jp_html_section html_sections[] = {
      .figure = drawer_settings},
     {"environment", "Environment", "Set for the tasks.", JP_HTML_BOOKS,
      .put = job_html_env, .figure = drawer_env},
-    {"command", "Commands", NULL, JP_HTML_BOOKS, .put = job_html_command},
-    {"files", "Files", NULL, JP_HTML_BOOKS, .put = html_files_put},
+    {"command", "Commands", NULL, JP_HTML_BOOKS, .put = job_html_command,
+     .figure = drawer_commands},
+    {"files", "Files", NULL, JP_HTML_BOOKS, .put = html_files_put,
+     .figure = files_figure},
 };
 enum {
     HTML_ROWS = sizeof(html_sections) / sizeof(*html_sections),
@@ -708,14 +802,36 @@ static bool is_answer(const struct jp_html_section *section,
     return false;
 }
 
+/* Writes what a closed section shows beside its heading: its figure, that it is
+ * not known, or of a table without a figure its rows. */
+static void put_figure(const struct jp_html_section *section,
+                       const struct jp_report *report, FILE *out)
+{
+    char figure[DRAWER_FIGURE] = "not known";
+
+    if (section->figure) {
+        char known[DRAWER_FIGURE];
+
+        if (section->figure(report, known))
+            memcpy(figure, known, sizeof(figure));
+    } else if (section->table) {
+        size_t n = table_count(section->table, report);
+
+        snprintf(figure, sizeof(figure), "%s row%s", FIG_COUNT(n), plural(n));
+    } else {
+        return;
+    }
+    fputs("<span class=\"figure\">", out);
+    html_out_text(out, figure);
+    fputs("</span>", out);
+}
+
 /* Writes a section with its heading. It is folded unless its kind or this
  * report opens it. */
 static void put_section(const struct jp_html_section *section,
                         const struct jp_report *report, const struct body *body,
                         FILE *out)
 {
-    char figure[DRAWER_FIGURE];
-
     fprintf(out, "<section id=\"%s\"%s><details%s><summary><h2>%s</h2>",
             section->id, class_of(section),
             (section->open && section->open(report)) ||
@@ -723,11 +839,7 @@ static void put_section(const struct jp_html_section *section,
                 ? " open"
                 : "",
             section->title);
-    if (section->figure && section->figure(report, figure)) {
-        fputs("<span class=\"figure\">", out);
-        html_out_text(out, figure);
-        fputs("</span>", out);
-    }
+    put_figure(section, report, out);
     fputs("</summary>\n", out);
     if (section->note)
         fprintf(out, "<p class=\"note\">%s</p>\n", section->note);

@@ -37,7 +37,8 @@ struct jp_html_section {
      * it is the answer of a report without findings. */
     bool (*open)(const struct jp_report *report);
     /* Writes what the section shows while it is closed, as plain text
-     * (DRAWER_FIGURE bytes). False: nothing. NULL: never anything. */
+     * (DRAWER_FIGURE bytes). False: "not known". NULL: the number of the
+     * table's rows. */
     bool (*figure)(const struct jp_report *report, char *buf);
     /* Writes the part below the heading; nothing if there is nothing to show,
      * and then the section is left out. Returns 0, or -1 when out of memory.
@@ -62,14 +63,14 @@ enum { HTML_LAST = 9 };
  * writes nothing; without JavaScript the place is hidden. */
 void html_put_chart(FILE *out, const char *name);
 
-/* drawers.c */
+/* drawers.c; those of settings and commands are in job_html.c */
 enum { DRAWER_FIGURE = 120 };
 typedef bool drawer_figure(const struct jp_report *report, char *buf);
 drawer_figure drawer_findings, drawer_timeline, drawer_hypotheses,
     drawer_topology, drawer_comms, drawer_waits, drawer_nodes, drawer_busy,
     drawer_operations, drawer_network, drawer_p2p, drawer_quality,
     drawer_settings, drawer_env, drawer_run, drawer_attempts, drawer_spread,
-    drawer_hosts, drawer_job;
+    drawer_job, drawer_commands;
 
 /* The figure of the first screen on the network, "98 %", and what it is of. */
 enum { DRAWER_VALUE = 64, DRAWER_NOTE = 200 };

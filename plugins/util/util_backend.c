@@ -64,19 +64,23 @@ static bool find_cupti(char *path, size_t len)
 }
 
 /* Formats "CUDA's calls (cuda=1): PATH, libcupti at PATH", or what is missing,
- * into buf. No library is loaded. Returns buf. */
-static const char *cuda_look(char *buf, size_t len)
+ * into buf. No library is loaded. Returns whether they can be counted. */
+static bool cuda_look(char *buf, size_t len)
 {
-    bool installed = access(INSTALLED, R_OK) == 0;
     char cupti[512];
 
+    if (access(INSTALLED, R_OK) < 0) {
+        snprintf(buf, len,
+                 "CUDA's calls (cuda=1) cannot be counted: %s does not exist",
+                 INSTALLED);
+        return false;
+    }
     if (!find_cupti(cupti, sizeof(cupti)))
         snprintf(cupti, sizeof(cupti),
                  "no libcupti in the usual places, so only programs with their "
                  "own are counted");
-    snprintf(buf, len, "CUDA's calls (cuda=1): %s%s, %s", INSTALLED,
-             installed ? "" : " does not exist", cupti);
-    return buf;
+    snprintf(buf, len, "CUDA's calls (cuda=1): %s, %s", INSTALLED, cupti);
+    return true;
 }
 
 #define MINUTE (60 * JP_SECOND)
@@ -134,6 +138,7 @@ static int look(const struct jp_plan *plan, backend_note *say, void *arg,
     bool v2 = access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0,
          v1 = !v2 && access("/sys/fs/cgroup/memory", F_OK) == 0;
     char line[256], period[32], cuda[1024];
+    bool usable_cuda;
 
     snprintf(line, sizeof(line),
              "utilisation: %s%s; this host: steps by %s, %s of waits (PSI), %s",
@@ -145,10 +150,10 @@ static int look(const struct jp_plan *plan, backend_note *say, void *arg,
              access("/proc/pressure/cpu", R_OK) == 0 ? "shares" : "no shares",
              access("/dev/nvidiactl", F_OK) == 0 ? "NVIDIA GPUs"
                                                  : "no NVIDIA GPU");
-    return say(arg, false, line, err) < 0 ||
-                   say(arg, false, cuda_look(cuda, sizeof(cuda)), err) < 0
-               ? -1
-               : 0;
+    if (say(arg, false, line, err) < 0)
+        return -1;
+    usable_cuda = cuda_look(cuda, sizeof(cuda));
+    return say(arg, !usable_cuda, cuda, err) < 0 ? -1 : 0;
 }
 
 const struct backend backend_util = {

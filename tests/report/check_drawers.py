@@ -11,6 +11,7 @@ folder, least = sys.argv[1], int(sys.argv[2])
 page = open(os.path.join(folder, "report.html"), errors="replace").read()
 d = json.load(open(os.path.join(folder, "summary.json")))
 figures = {}
+job = d["job"]
 for m in re.finditer(r'<section id="([a-z0-9-]+)"[^>]*><details[^>]*><summary><h2>[^<]*</h2>'
                      r'<span class="figure">([^<]*)</span>', page):
     figures[m[1]] = html.unescape(m[2])
@@ -36,10 +37,14 @@ def percent(text):
 
 
 bad = []
+# each section has one
+for m in re.finditer(r'<section id="([a-z0-9-]+)"[^>]*><details', page):
+    if not figures.get(m[1]):
+        bad.append(f"{m[1]}: no figure")
 
 
 def need(key, right, should):
-    if key in figures and not right(figures[key]):
+    if figures.get(key, "not known") != "not known" and not right(figures[key]):
         bad.append(f"{key}: {figures[key]!r}, should be {should}")
 
 
@@ -77,14 +82,60 @@ if cells:
          near(float(re.search(r"to ([\d.,]+) GB/s$", t)[1].replace(",", "")), float(top["p95"])), top)
     classes = len({int(r["msg_size_bytes"]).bit_length() for r in cells})
     need("sizes", lambda t: int(t.split()[0]) == classes, classes)
-header = re.search(r"records of ([\d.,]+ [a-z]+)", page)
+header = re.search(r"records of ([\d.,]+ (?:us|ms|s|min|h|d))\b", page)
 if header:
     need("time", lambda t: t == header[1], header[1])
+listed = [os.path.join(folder, "csv", name) for name in os.listdir(os.path.join(folder, "csv"))]
+size = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50, "EiB": 2**60}
+total = sum(map(os.path.getsize, listed))
+need("files", lambda t: int(t.split()[0].replace(",", "")) == len(listed) and
+     abs(float(t.split()[-2].replace(",", "")) - total / size[t.split()[-1]]) <= 0.051, (len(listed), total))
+# each file that the page links is there
+part = page[page.index('<ul class="files">'):]
+for name in re.findall(r'href="([^"]*)"', part[:part.index("</ul>")]):
+    if name != "../index.html" and name != "job.conf" and not os.path.exists(os.path.join(folder, name)):
+        bad.append(f"files: no {name}")
+
+
+def count(section, mark):
+    part = page[page.find(f'<section id="{section}"'):]
+    return part[:part.find("</section>")].count(mark)
+
+
+need("command", lambda t: int(t.split()[0]) == count("command", "<dt>"), count("command", "<dt>"))
+sources = [s["source"] for k in ("settings", "copper_settings") for s in job.get(k, [])]
+changed = len(sources) - sources.count("default")
+need("settings", lambda t: t == (f"{changed} not by default" if changed else "all by default"), changed)
+need("environment", lambda t: int(t.split()[0]) == count("environment", "<tr>") - 1, count("environment", "<tr>"))
+need("algorithms", lambda t: int(t.split()[0].replace(",", "")) == len(d["algorithms"]), len(d["algorithms"]))
+cuda = d["cuda"]
+if cuda:
+    counted = len(cuda["processes"]) - cuda["uncounted"] - cuda["bad_files"]
+    launches = sum(r["launches"] for r in cuda["processes"])
+    need("cuda", lambda t: t == f"{launches:,} launches of {counted} processes", (launches, counted))
+    within = max((c["within_us"] for c in cuda["gpu_clocks"]), default=0)
+    need("gpu-clocks", lambda t: t.startswith(f"{len(cuda['gpu_clocks'])} GPU") and
+         near(us(t.split("within ")[1]), within), (len(cuda["gpu_clocks"]), within))
+for key, data, rows_of, noun in (("gpu-time", "gpu_time", "processes", "process"), ("flight", "flight", "dumps", "dump"),
+                                 ("nsys", "nsys", "ranks", "rank"), ("clocks", "clock", "nodes", "node")):
+    n = len(d[data].get(rows_of, []))
+    need(key, lambda t: re.fullmatch(f"{n} {noun}(e?s)?", t), n)
+if d["copper"]:
+    totals = d["copper"]["totals"]
+    hits = totals["total_cache_hits"] / totals["total_counted_fuse_operations"]
+    need("copper", lambda t: t.startswith(f"{totals['total_counted_fuse_operations']:,} operations, ") and
+         abs(percent(t.split(", ")[1]) - hits) < 0.006, totals)
+# what no file has a figure of
+unknown = {"ranks": not any(sums.values()), "nodes": not any(hosts.values()), "time": not header,
+           "busy": not isinstance(d.get("busy"), dict) or d["busy"].get("median") is None}
+for key, figure in figures.items():
+    if figure == "not known" and not unknown.get(key):
+        bad.append(f"{key}: not known, but the report has it")
 need("p2p-hosts", lambda t: int(t.split()[0].replace(",", "")) == len(rows("p2p_nodes.csv")), len(rows("p2p_nodes.csv")))
 need("attempts", lambda t: int(t.split()[0]) == len(d["attempts"]), len(d["attempts"]))
-need("job", lambda t: re.findall(r"[\d,]+", t) == [f"{d['job']['ntasks']:,}", f"{d['job']['nodes']:,}"], d["job"])
+need("job", lambda t: t == "a folder of files" if job["id"] is None else
+     re.findall(r"[\d,]+", t) == [f"{job['ntasks']:,}", f"{job['nodes']:,}"], job)
 p2p = sum(int(r["bytes"]) for r in rows("p2p.csv") if r["func"] == "Send")
-size = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50, "EiB": 2**60}
 need("p2p", lambda t: near(float(t.split()[0].replace(",", "")) * size[t.split()[1]], p2p) or p2p > 2**60, p2p)
 coverage = d["quality"]["coverage"]
 need("quality", lambda t: t == "share of the records unknown" if coverage is None
