@@ -701,7 +701,8 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
         rc = whatif_findings(r, p, &x->findings, &x->replay);
     if (x->findings.n < found) { /* whose lateness was not stated */
         answer_lateness(x, r);
-        leave_out_named(x);
+        if (x->stalls.judged)
+            stalls_leave_out(p, x->judge, h);
     }
     answer_found(h, &x->findings);
     name_ranks(x, r);
