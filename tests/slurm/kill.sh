@@ -145,7 +145,7 @@ stubborn_case() {
 
 # One node's slurmstepd dies, its tasks go on; srun waits until the job ends.
 kill_stepd() { # kill_stepd [srun]
-    local pids
+    local pids pid
     echo "$job" >>"$WORK/stepd_killed"
     mapfile -t pids < <(pgrep -f "^slurmstepd: \[$job\.0\]")
     [ ${#pids[@]} -eq 0 ] || kill -KILL "${pids[RANDOM % ${#pids[@]}]}"
@@ -157,13 +157,9 @@ kill_stepd() { # kill_stepd [srun]
     sleep 3
     scancel "$job"
     wait_for 60 job_gone "$job"
-    # the dead one's tasks go on, and their recordings grow
-    wait_for 60 tasks_gone
-}
-tasks_gone() { # of this job
-    local pid
+    # the dead one's tasks go on: they wait for the others, and their recordings grow
     for pid in $(pgrep ncclsim); do
-        ! grep -qzx "SLURM_JOB_ID=$job" "/proc/$pid/environ" 2>/dev/null || return 1
+        ! grep -qzx "SLURM_JOB_ID=$job" "/proc/$pid/environ" 2>/dev/null || kill -KILL "$pid"
     done
 }
 
