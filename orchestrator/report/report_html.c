@@ -124,11 +124,6 @@ static void find_node(struct jp_row *row)
     row->at = &row->report->processes->hosts[places[row->index]];
 }
 
-static size_t count_nodes(const struct jp_report *report)
-{
-    return report->processes->n_hosts;
-}
-
 JP_GETTER(node_host, jp_process_host, value_name(v, at->host))
 JP_GETTER(node_processes, jp_process_host, value_count(v, at->n_processes))
 /* without timed operations, the share is unknown */
@@ -162,7 +157,6 @@ static const struct jp_column node_columns[] = {
 };
 static const struct jp_table node_table = {.name = "ranks",
                                            JP_COLUMNS(node_columns),
-                                           .count = count_nodes,
                                            .find = find_node,
                                            .max_html = MAX_ROWS};
 
@@ -171,6 +165,7 @@ static const struct jp_table node_table = {.name = "ranks",
 static int html_nodes_put(const struct jp_report *report, FILE *out)
 {
     const struct jp_processes *procs = report->processes;
+    struct table_source source;
     uint32_t *places;
     size_t n = 0;
     int rc = -1;
@@ -180,7 +175,10 @@ static int html_nodes_put(const struct jp_report *report, FILE *out)
     places = processes_heaviest_hosts(procs, MAX_ROWS, &n);
     if (places) {
         html_put_chart(out, "nodes");
-        rc = table_html(&node_table, report, places, out);
+        source = table_of(report, places);
+        source.n = n;
+        source.left_out = procs->n_hosts - n;
+        rc = table_write_html(&node_table, &source, out);
     }
     free(places);
     return rc;

@@ -116,9 +116,12 @@ int table_pick_rows(const struct jp_table *table,
         if (!strcmp(table->columns[i].key, table->worst))
             worth.column = &table->columns[i];
     /* the rows that a reader should see first */
-    if (worth.column)
-        return rows_pick_by(n, max, worth_of, &worth, rows);
-    return rows_pick(source->result, n, max, table->weight, by_weight, rows);
+    if ((worth.column ? rows_pick_by(n, max, worth_of, &worth, rows)
+                      : rows_pick(source->result, n, max, table->weight,
+                                  by_weight, rows)) < 0)
+        return -1;
+    rows->left_out += source->left_out;
+    return 0;
 }
 
 /* --- which columns, in which order ---------------------------------------- */

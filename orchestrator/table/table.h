@@ -251,6 +251,7 @@ struct table_source {
     const void *rows; /* of tables with neither count nor n_rows: an array, of
                          elements of the table's row_size */
     size_t n;         /* its length */
+    size_t left_out;  /* further rows, of which readers see the number */
 };
 
 /* Returns the number of rows, shown or not. */
