@@ -87,7 +87,37 @@ struct search {
     double *scratch;
     double worth_us;
     double alone_us; /* a single interval as long is told for sure */
+    /* the largest length up to which intervals of a process may not be kept,
+     * that process, and the same of the others; 0: all are known */
+    double floor_us, floor_others_us;
+    uint32_t floor_of;
 };
+
+/* Sets from which length on intervals are known. */
+static void find_floor(struct search *s)
+{
+    s->floor_of = UINT32_MAX;
+    for (uint32_t p = 0; s->run->kept && p < s->run->p->n; p++) {
+        const struct intervals *of = s->run->kept[p].of;
+        double us = of ? (double) of->least_us : 0;
+
+        if (us > s->floor_us) {
+            s->floor_others_us = s->floor_us;
+            s->floor_us = us;
+            s->floor_of = p;
+        } else {
+            s->floor_others_us = fmax(s->floor_others_us, us);
+        }
+    }
+}
+
+/* Returns the length up to which intervals of the other processes may not be
+ * kept; 0: all of them are known. process UINT32_MAX: of all. */
+static double unknown_up_to(const struct search *s, uint32_t process)
+{
+    return process == s->floor_of && process != UINT32_MAX ? s->floor_others_us
+                                                           : s->floor_us;
+}
 
 /* --- intervals: items, or of a longer run those that are kept ------------- */
 
@@ -127,18 +157,6 @@ static float at_of(const struct judge_run *run, size_t process, uint32_t i)
     x = kept_of(run, process, i);
     return (float) ((double) (x->to_us - run->kept[process].of->first_us) /
                     run->kept_us);
-}
-
-/* Returns the length up to which intervals of the other processes may not be
- * kept; 0: all of them are known. process UINT32_MAX: of all. */
-static double unknown_up_to(const struct judge_run *run, uint32_t process)
-{
-    uint64_t us = 0;
-
-    for (uint32_t p = 0; run->kept && p < run->p->n; p++)
-        if (p != process && run->kept[p].of && run->kept[p].of->least_us > us)
-            us = run->kept[p].of->least_us;
-    return (double) us;
 }
 
 /* Returns true if the start of the run is over, by time or by the number of
@@ -276,7 +294,7 @@ static double chance_of_share(double share, size_t n, double q)
 static double chance_of_process(const struct search *s, const struct group *g,
                                 uint32_t process, double *best_us)
 {
-    double best = 1, tried = 0, floor_us = unknown_up_to(s->run, process);
+    double best = 1, tried = 0, floor_us = unknown_up_to(s, process);
 
     for (int k = 0; k < LADDER; k++) {
         double u = length_at(g, process, ladder[k]), own, others, chance;
@@ -319,7 +337,7 @@ static bool stands_out(const struct search *s, const struct group *all,
 
     for (uint32_t k = 0; k < PARTS; k++)
         longest = fmax(longest, (double) s->longest[process][k]);
-    others = fmax(length_at(all, process, 0), unknown_up_to(s->run, process));
+    others = fmax(length_at(all, process, 0), unknown_up_to(s, process));
     *us = 0;
     if (all->known && longest > alone_us(s, others))
         return true;
@@ -334,7 +352,7 @@ static bool stands_out(const struct search *s, const struct group *all,
 static double stall_from(const struct search *s, const struct group *g,
                          uint32_t process, double best_us)
 {
-    double from = best_us, floor_us = unknown_up_to(s->run, process);
+    double from = best_us, floor_us = unknown_up_to(s, process);
     struct above of[2];
 
     for (size_t k = 0; k <= MOST_OTHERS; k = k ? 2 * k : 1) {
@@ -413,7 +431,7 @@ static double usual_sum(const struct search *s, uint32_t role)
 static void set_least(const struct search *s, const struct group *g)
 {
     double once = INFINITY, again = INFINITY;
-    double floor_us = unknown_up_to(s->run, UINT32_MAX);
+    double floor_us = unknown_up_to(s, UINT32_MAX);
 
     for (int k = 0; k < LADDER; k++) {
         double u = length_at(g, UINT32_MAX, ladder[k]), low = 0, high = 1, sum;
@@ -524,11 +542,12 @@ int judge_stalls_find(struct judge *j, const struct judge_run *run,
     s.intervals = calloc(n + 1, sizeof(*s.intervals));
     s.scratch = calloc(n + 1, sizeof(*s.scratch));
     if (s.longest && s.entries && s.sums && s.intervals && s.scratch) {
+        find_floor(&s);
         find_longest(&s);
         fill_group(&s, 0, true, s.entries, &all);
         all.chance = judge_chance(all.processes);
         s.alone_us = alone_us(&s, fmax(all.n ? (double) all.at[0].us : 0,
-                                       unknown_up_to(run, UINT32_MAX)));
+                                       unknown_up_to(&s, UINT32_MAX)));
         set_least(&s, &all);
         for (uint32_t k = 0; k < run->n_roles; k++)
             find_in_role(&s, &all, k, stall);
