@@ -456,6 +456,25 @@ static void answer_lateness(struct jp_insight *x, const struct jp_result *r)
     answer_nodes(x, &seen, &x->hypotheses);
 }
 
+/* Raises the stated lateness to that of ranks that own times name and no
+ * finding does. */
+static void answer_dropped(struct jp_insight *x)
+{
+    const struct jp_judgement *late =
+        &x->hypotheses.of[JP_HYPOTHESIS_LATE_RANK];
+
+    for (size_t i = 0; x->judge && i < x->judge->n; i++) {
+        const struct judge_answer *a = &x->judge->answers[i];
+        double share = a->excess_us / x->judge->run_us;
+
+        if (a->kind != JUDGE_STALL && share > late->least &&
+            late->state == JP_HYPOTHESIS_NOT_FOUND &&
+            !is_named(x, &x->processes.list[a->process]))
+            hypothesis_set(&x->hypotheses, JP_HYPOTHESIS_LATE_RANK,
+                           JP_HYPOTHESIS_NOT_FOUND, share, NULL);
+    }
+}
+
 /* --- all analyses -------------------------------------------------------- */
 
 /* Fills x->expected: for each cell the bandwidth by peaks or baseline; without
@@ -701,6 +720,7 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
         rc = whatif_findings(r, p, &x->findings, &x->replay);
     if (x->findings.n < found) { /* whose lateness was not stated */
         answer_lateness(x, r);
+        answer_dropped(x);
         if (x->stalls.judged)
             stalls_leave_out(p, x->judge, h);
     }

@@ -106,9 +106,9 @@ enum { WHATIF_FINDINGS = 8 }; /* the first so many findings are replayed */
 
 /* Sets gain and gain_kind of findings, which need no order, and adds a clause
  * to their text. Late ranks and nodes whose mending saves less than
- * `late_told_min` are dropped. The run is replayed where a finding names a cause that a
- * replay can take away; *state, of the replay, is all zeros else. 0, or -1
- * without memory. */
+ * `late_told_min`, by own times `own_cost_min`, are dropped. The run is
+ * replayed where a finding names a cause that a replay can take away; *state,
+ * of the replay, is all zeros else. 0, or -1 without memory. */
 int whatif_findings(const struct jp_result *result,
                     const struct jp_processes *processes,
                     struct jp_findings *findings, struct replay_state *state);

@@ -691,6 +691,32 @@ static size_t host_of(const struct stages *s, const struct slowest *x,
     return on ? SIZE_MAX : host;
 }
 
+/* Returns the host that has all ranks of that stage beside others, if these
+ * compute longer than ranks elsewhere, too: SIZE_MAX if there is none. Then the
+ * node may be slow, and the stage is only the slowest one of it. */
+static size_t host_beyond(const struct stages *s, const struct slowest *x)
+{
+    size_t host = s->p->list[x->first->processes[x->stage]].host_at;
+    struct judge_group others;
+
+    for (size_t i = 0; i < s->p->n; i++)
+        s->side[i] = JUDGE_ASIDE;
+    for (size_t k = 0; k < s->n; k++)
+        for (uint32_t i = 0; s->at[k].n == x->stages && i < x->stages; i++) {
+            size_t process = s->at[k].processes[i];
+            bool here = s->p->list[process].host_at == host;
+
+            if (i == x->stage && !here)
+                return SIZE_MAX;
+            if (i != x->stage)
+                s->side[process] = here ? JUDGE_IN : JUDGE_OTHER;
+        }
+    return owntime_ask(s->r, s->p, s->judge, s->side, x->stages, x->us,
+                       &others) >= JP_OWN_MAYBE
+               ? host
+               : SIZE_MAX;
+}
+
 /* Adds to the finding of a late node that it is one stage, if it is. */
 static void tell_node(const struct stages *s, const struct slowest *x,
                       struct jp_findings *findings)
@@ -735,7 +761,7 @@ static int tell(const struct stages *s, const struct slowest *x,
 {
     size_t host = host_of(s, x, x->stage);
     const char *name = host == SIZE_MAX ? "" : s->p->hosts[host].host;
-    char where[130] = "";
+    char where[160] = "";
     struct jp_finding *f;
 
     drop_many(findings);
@@ -754,6 +780,12 @@ static int tell(const struct stages *s, const struct slowest *x,
     if (*name)
         snprintf(where, sizeof(where), "; it is node %.64s, which may be slow",
                  name);
+    else if (host_beyond(s, x) != SIZE_MAX)
+        snprintf(
+            where, sizeof(where),
+            "; all ranks of node %.64s compute longer, so that node may be "
+            "slow",
+            s->p->hosts[host_beyond(s, x)].host);
     snprintf(f->text, sizeof(f->text),
              "stage %u of %u computes longer than the others: its ranks spend "
              "%s %s%s, in all %s pipelines; cost %s%s",

@@ -743,13 +743,16 @@ static void correct_cost(struct jp_findings *findings, struct jp_finding *f,
 
 /* Returns true if the replay says that a late rank or node costs next to
  * nothing, where its waits do not say more: it is late beside others that are
- * last anyway. */
+ * last anyway. Own times name who costs more than is worth a search, and the
+ * replay must agree. */
 static bool is_nothing(const struct jp_finding *f)
 {
-    return (f->kind == JP_FINDING_LATE_RANK ||
-            f->kind == JP_FINDING_LATE_NODE) &&
-           f->gain_kind == JP_GAIN_REPLAYED &&
-           f->gain < limits_get(JP_LIMIT_LATE_TOLD) && !(f->of_run > SURE);
+    if ((f->kind != JP_FINDING_LATE_RANK && f->kind != JP_FINDING_LATE_NODE) ||
+        f->gain_kind != JP_GAIN_REPLAYED)
+        return false;
+    return f->by_own_time ? f->gain < limits_get(JP_LIMIT_OWN_WORTH)
+                          : f->gain < limits_get(JP_LIMIT_LATE_TOLD) &&
+                                !(f->of_run > SURE);
 }
 
 /* Replays the first WHATIF_FINDINGS findings that have a cause, and drops those
