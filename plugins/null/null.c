@@ -331,6 +331,6 @@ const struct backend backend_null = {
     .reader = &reader,
     .runner = &runner,
     /* A profiler of NCCL has no .side and no .about.form: they are of an option
-     * of its own (plugins/util/). */
+     * of its own. */
     .look = look,
 };
