@@ -330,5 +330,7 @@ const struct backend backend_null = {
     .planner = &planner,
     .reader = &reader,
     .runner = &runner,
+    /* A profiler of NCCL has no .side and no .about.form: they are of an option
+     * of its own. */
     .look = look,
 };
