@@ -33,6 +33,15 @@ try {
       await browser.goto(resolve(page));
       console.log(`== ${width} ${page}`);
       console.log(await browser.eval(visible));
+      // with all sections open, which tables are cut on the right?
+      console.log('tables cut: ' + await browser.eval(`(() => {
+        const closed = [...document.querySelectorAll('details:not([open])')];
+        for (const d of closed) d.open = true;
+        const cut = [...document.querySelectorAll('.scroll')].filter(t => t.scrollWidth > t.clientWidth + 1)
+          .map(t => t.closest('section').id);
+        for (const d of closed) d.open = false;
+        return cut.join(', ') || 'none';
+      })()`));
       // PICTURES=FOLDER keeps them, to be looked at
       for (const dark of process.env.PICTURES ? [false, true] : []) {
         const name = resolve(page).split('/').at(-2);
