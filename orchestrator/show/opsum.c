@@ -35,6 +35,7 @@ struct opsum_row {
     char name[RECORD_MAX_NAME + 1];
     char func[RECORD_MAX_FUNC + 1];
     uint64_t bytes, ops;
+    uint64_t timed; /* of ops: with a time */
     uint64_t exec_min_us, exec_max_us, exec_sum_us;
     double busbw_sum;
     uint64_t first_us, last_us; /* wall clock of the operations' ends; 0:
@@ -59,7 +60,7 @@ struct opsum_key {
 
 /* The contribution of one or several operations to a row. */
 struct opsum_some {
-    uint64_t ops, exec_min_us, exec_max_us, exec_sum_us;
+    uint64_t ops, timed, exec_min_us, exec_max_us, exec_sum_us;
     double busbw_sum;
     uint64_t first_us, last_us;
 };
@@ -119,8 +120,7 @@ static struct opsum_row *find_row(struct opsum_builder *b,
         return NULL;
     }
     more = &sum->rows[sum->n++];
-    *more = (struct opsum_row){
-        .step_at = key->step, .bytes = key->bytes, .exec_min_us = UINT64_MAX};
+    *more = (struct opsum_row){.step_at = key->step, .bytes = key->bytes};
     copy(more->id, sizeof(more->id), key->id);
     copy(more->name, sizeof(more->name), key->name);
     copy(more->func, sizeof(more->func), key->func);
@@ -153,8 +153,9 @@ static int put(struct opsum_builder *b, const struct opsum_key *key,
     row->ops += some->ops;
     row->exec_sum_us += some->exec_sum_us;
     row->busbw_sum += some->busbw_sum;
-    if (some->exec_min_us < row->exec_min_us)
+    if (some->timed && (!row->timed || some->exec_min_us < row->exec_min_us))
         row->exec_min_us = some->exec_min_us;
+    row->timed += some->timed;
     if (some->exec_max_us > row->exec_max_us)
         row->exec_max_us = some->exec_max_us;
     /* 0 means unknown, not the earliest time */
@@ -177,6 +178,7 @@ static int put_record(struct opsum_builder *b, const struct opsum_key *key,
     return put(b, key,
                &(const struct opsum_some){
                    .ops = 1,
+                   .timed = record->exec_us > 0, /* 0: not known */
                    .exec_min_us = record->exec_us,
                    .exec_max_us = record->exec_us,
                    .exec_sum_us = record->exec_us,
@@ -619,6 +621,7 @@ static bool get_some(const char *const v[], uint64_t *bytes,
         some->ops > UINT32_MAX)
         return false;
     /* the table has means; sums can be added up over several reports */
+    some->timed = some->exec_max_us ? some->ops : 0;
     some->exec_sum_us = (uint64_t) (exec_mean * (double) some->ops + 0.5);
     some->busbw_sum = mean * (double) some->ops;
     return true;
@@ -727,14 +730,14 @@ static double mean_us(const void *row)
 {
     const struct opsum_row *r = row;
 
-    return (double) r->exec_sum_us / (double) r->ops;
+    return r->timed ? (double) r->exec_sum_us / (double) r->timed : 0;
 }
 
 static double mean_busbw(const void *row)
 {
     const struct opsum_row *r = row;
 
-    return r->busbw_sum / (double) r->ops;
+    return r->timed ? r->busbw_sum / (double) r->timed : 0;
 }
 
 static bool has_step(const void *row)
