@@ -234,8 +234,8 @@ bool rec_trust_is_proven(const struct jp_rec_trust *trust,
 
 /* Returns whether NCCL's progress thread saw an operation's first start and
  * last stop (by the GPU's clock) as they came, and the start before the end.
- * seen_*: when it reported them. False where the clocks are not known to run
- * alike. */
+ * seen_*: when it reported them. True where the clocks are not known to run
+ * alike: then nothing speaks against it. */
 bool rec_trust_was_watched(const struct jp_rec_trust *trust,
                            uint64_t gpu_first_ns, uint64_t seen_first_ns,
                            uint64_t gpu_last_ns, uint64_t seen_last_ns);

@@ -342,7 +342,7 @@ bool rec_trust_was_watched(const struct jp_rec_trust *trust,
     int64_t difference, first, last;
 
     if (!trust->clock || !get_difference(trust->clock, &difference))
-        return false;
+        return true;
     /* how long ago they were when they were seen, at most */
     first = (int64_t) (seen_first_ns - gpu_first_ns) - difference;
     last = (int64_t) (seen_last_ns - gpu_last_ns) - difference;
