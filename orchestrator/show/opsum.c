@@ -35,6 +35,7 @@ struct opsum_row {
     char name[RECORD_MAX_NAME + 1];
     char func[RECORD_MAX_FUNC + 1];
     uint64_t bytes, ops;
+    uint64_t timed; /* of ops: with a time */
     uint64_t exec_min_us, exec_max_us, exec_sum_us;
     double busbw_sum;
     uint64_t first_us, last_us; /* wall clock of the operations' ends; 0:
@@ -59,7 +60,7 @@ struct opsum_key {
 
 /* The contribution of one or several operations to a row. */
 struct opsum_some {
-    uint64_t ops, exec_min_us, exec_max_us, exec_sum_us;
+    uint64_t ops, timed, exec_min_us, exec_max_us, exec_sum_us;
     double busbw_sum;
     uint64_t first_us, last_us;
 };
@@ -119,8 +120,7 @@ static struct opsum_row *find_row(struct opsum_builder *b,
         return NULL;
     }
     more = &sum->rows[sum->n++];
-    *more = (struct opsum_row){
-        .step_at = key->step, .bytes = key->bytes, .exec_min_us = UINT64_MAX};
+    *more = (struct opsum_row){.step_at = key->step, .bytes = key->bytes};
     copy(more->id, sizeof(more->id), key->id);
     copy(more->name, sizeof(more->name), key->name);
     copy(more->func, sizeof(more->func), key->func);
@@ -153,8 +153,9 @@ static int put(struct opsum_builder *b, const struct opsum_key *key,
     row->ops += some->ops;
     row->exec_sum_us += some->exec_sum_us;
     row->busbw_sum += some->busbw_sum;
-    if (some->exec_min_us < row->exec_min_us)
+    if (some->timed && (!row->timed || some->exec_min_us < row->exec_min_us))
         row->exec_min_us = some->exec_min_us;
+    row->timed += some->timed;
     if (some->exec_max_us > row->exec_max_us)
         row->exec_max_us = some->exec_max_us;
     /* 0 means unknown, not the earliest time */
@@ -177,6 +178,7 @@ static int put_record(struct opsum_builder *b, const struct opsum_key *key,
     return put(b, key,
                &(const struct opsum_some){
                    .ops = 1,
+                   .timed = record->exec_us > 0, /* 0: not known */
                    .exec_min_us = record->exec_us,
                    .exec_max_us = record->exec_us,
                    .exec_sum_us = record->exec_us,
@@ -619,6 +621,7 @@ static bool get_some(const char *const v[], uint64_t *bytes,
         some->ops > UINT32_MAX)
         return false;
     /* the table has means; sums can be added up over several reports */
+    some->timed = some->exec_max_us ? some->ops : 0;
     some->exec_sum_us = (uint64_t) (exec_mean * (double) some->ops + 0.5);
     some->busbw_sum = mean * (double) some->ops;
     return true;
@@ -722,11 +725,13 @@ static int read_tables(const struct opsum_input *input,
 
 /* --- print the totals as a table and as JSON */
 
-/* A row has at least one operation. */
+/* Means of the operations with a time; NaN is unknown. */
 JP_GETTER(mean_us, opsum_row,
-          value_real(v, (double) at->exec_sum_us / (double) at->ops))
+          value_finite(v, at->timed
+                              ? (double) at->exec_sum_us / (double) at->timed
+                              : NAN))
 JP_GETTER(mean_busbw, opsum_row,
-          value_real(v, at->busbw_sum / (double) at->ops))
+          value_finite(v, at->timed ? at->busbw_sum / (double) at->timed : NAN))
 
 #define FIELD(member) JP_FIELD(struct opsum_row, member)
 #define CHARS(member) JP_CHARS(struct opsum_row, member)
@@ -749,12 +754,12 @@ static const struct jp_column row_columns[] = {
     {"ops", JP_COL_COUNT, 0, 5, 0, 5, .raw = 5, .title = "records", .width = 10,
      .drops = 4, FIELD(ops)},
     {"exec_min_us", JP_COL_US, 0, 6, 0, 6, .raw = 6, .title = "min us",
-     .brief = "min", .width = 10, .drops = 1, FIELD(exec_min_us)},
+     .brief = "min", .width = 10, .drops = 1, FIELD(exec_min_us), IF(timed)},
     {"exec_mean_us", JP_COL_US, JP_FIXED, 7, 0, 7, .raw = 7, .title = "mean us",
      .brief = "mean", .width = 10, .decimals = 1, .json_decimals = 3,
      .get = get_mean_us},
     {"exec_max_us", JP_COL_US, 0, 8, 0, 8, .raw = 8, .title = "max us",
-     .brief = "max", .width = 10, .drops = 2, FIELD(exec_max_us)},
+     .brief = "max", .width = 10, .drops = 2, FIELD(exec_max_us), IF(timed)},
     {"busbw_mean_gbs", JP_COL_GBS, JP_FIXED, 9, 0, 9, .raw = 9,
      .title = "busbw GB/s", .width = 10, .decimals = 3, .json_decimals = 6,
      .get = get_mean_busbw},

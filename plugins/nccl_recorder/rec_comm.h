@@ -54,10 +54,8 @@
  *    (rec_trust_is_proven). So has one whose stamp is earlier than the launch
  *    of the operation that is 64 later, by the GPU's clock: then only the
  *    reports are late, and not the calls early. Where the thread does not catch
- *    up in time, an operation keeps its times only if it was watched
- *    (rec_trust_was_watched): its start was reported at once and while it ran,
- *    and so was its stop. A thread that was away for 64 works would have to
- *    return at the begin of one, be away until its end, and return just then.
+ *    up in time, some operations keep the times of others: honest ones look the
+ *    same, so they are not refused.
  *
  * Kernel events stay on while the program captures a CUDA graph, although they
  * put a host function into every captured launch. The mask cannot be changed
@@ -231,14 +229,6 @@ bool rec_trust_is_overrun(const struct jp_rec_trust *trust, uint64_t first_ns,
 bool rec_trust_is_proven(const struct jp_rec_trust *trust,
                          enum jp_rec_link link, uint64_t number,
                          uint64_t channels);
-
-/* Returns whether NCCL's progress thread saw an operation's first start and
- * last stop (by the GPU's clock) as they came, and the start before the end.
- * seen_*: when it reported them. False where the clocks are not known to run
- * alike. */
-bool rec_trust_was_watched(const struct jp_rec_trust *trust,
-                           uint64_t gpu_first_ns, uint64_t seen_first_ns,
-                           uint64_t gpu_last_ns, uint64_t seen_last_ns);
 
 /* NCCL launches an operation that is not recorded. */
 void rec_trust_skip(struct jp_rec_trust *trust);

@@ -32,9 +32,6 @@ enum {
 /* What the clocks may part within a window: 50 ppm each. */
 #define CLOCK_DRIFT_NS 100000LL
 
-/* A report is made at once if it is no later than this. */
-#define WATCHED_NS 100000LL
-
 /* The host's clock less the GPU's: the least difference of the current window
  * and of the one before. It is never below the truth, for the host sees an
  * event only after it happened. */
@@ -333,21 +330,6 @@ bool rec_trust_is_overrun(const struct jp_rec_trust *trust, uint64_t first_ns,
             return true;
     }
     return false;
-}
-
-bool rec_trust_was_watched(const struct jp_rec_trust *trust,
-                           uint64_t gpu_first_ns, uint64_t seen_first_ns,
-                           uint64_t gpu_last_ns, uint64_t seen_last_ns)
-{
-    int64_t difference, first, last;
-
-    if (!trust->clock || !get_difference(trust->clock, &difference))
-        return false;
-    /* how long ago they were when they were seen, at most */
-    first = (int64_t) (seen_first_ns - gpu_first_ns) - difference;
-    last = (int64_t) (seen_last_ns - gpu_last_ns) - difference;
-    return first < WATCHED_NS && last < WATCHED_NS &&
-           first < (int64_t) (gpu_last_ns - gpu_first_ns);
 }
 
 /* Returns whether a stamp is earlier than the launch of the operation that is

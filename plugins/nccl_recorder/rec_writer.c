@@ -84,9 +84,9 @@ static struct {
 
 /* Records with late stamps wait here until later reports show whose the stamps
  * are. At most HELD wait, each for HELD_NS, or until its communicator ends.
- * What is not shown by then is written without the GPU's times, unless it was
- * watched. They wait no longer, because a job that is killed loses what waits.
- */
+ * What is not shown by then keeps its times, unless stamps ran backwards: a
+ * queue that is always long looks the same, and its times are right. They wait
+ * no longer, because a job that is killed loses what waits. */
 enum { HELD = 4096 };
 #define HELD_NS 50000000LL
 
@@ -389,19 +389,6 @@ static bool is_proven(const struct jp_rec_record *r)
                                r->late);
 }
 
-/* Takes a record that waits no longer. Times that may be those of another
- * operation are not told. */
-static void take_held(struct jp_rec_record *r)
-{
-    if (!is_proven(r) &&
-        !rec_trust_was_watched(
-            &rec_comm_at(r->facts.comm)->trust, r->times[JP_REC_GPU_FIRST],
-            r->times[JP_REC_KERNEL_FIRST], r->times[JP_REC_GPU_LAST],
-            r->times[JP_REC_KERNEL_LAST]))
-        r->refused++;
-    take_record(r);
-}
-
 /* Takes those that are proven, those that have waited, or all. The flush
  * began at `now`; some were drained later. */
 static void release_held(uint64_t now, bool all)
@@ -416,7 +403,7 @@ static void release_held(uint64_t now, bool all)
             (int64_t) (now - h->since_ns) >= HELD_NS ||
             atomic_load_explicit(&rec_comm_at(h->record.facts.comm)->finalized,
                                  memory_order_acquire)) {
-            take_held(&h->record);
+            take_record(&h->record);
             continue;
         }
         if (to != h)
@@ -436,7 +423,7 @@ static void take_or_hold(const struct jp_rec_record *record)
         return;
     }
     if (held.n == HELD) {
-        take_held(&held.entries[i].record);
+        take_record(&held.entries[i].record);
         held.first = (held.first + 1) % HELD;
         held.n--;
     }

@@ -250,28 +250,6 @@ static void calls_that_are_not_early(void **state)
     }
 }
 
-/* Many operations are queued: only an operation that was watched from its begin
- * to its end surely has its own stamps before the queue is shorter. */
-static void a_long_queue_that_is_watched(void **state)
-{
-    struct jp_rec_trust trust = {0}, unknown = {0};
-    uint64_t t = 6000000000, end = t + 200000;
-
-    (void) state;
-    run_clocks(&trust);
-    assert_true(rec_trust_was_watched(&trust, t + ahead_ns, t + 3000,
-                                      end + ahead_ns, end + 3000));
-    assert_false(rec_trust_was_watched(&trust, t + ahead_ns, t + 150000,
-                                       end + ahead_ns, end + 3000));
-    assert_false(rec_trust_was_watched(&trust, t + ahead_ns, t + 3000,
-                                       end + ahead_ns, end + 150000));
-    /* its end was there before its start was seen */
-    assert_false(rec_trust_was_watched(&trust, t + ahead_ns, t + 60000,
-                                       t + 20000 + ahead_ns, t + 61000));
-    assert_false(rec_trust_was_watched(&unknown, t + ahead_ns, t + 3000,
-                                       end + ahead_ns, end + 3000));
-}
-
 /* A connection is used so rarely that a lap of the ring lies between two
  * reports: the second one shows nothing about the first one. */
 static void a_lap_between_two_reports(void **state)
@@ -321,7 +299,6 @@ int main(void)
         cmocka_unit_test(first_stamps_are_those_of_later_works),
         cmocka_unit_test(a_long_queue),
         cmocka_unit_test(calls_that_are_not_early),
-        cmocka_unit_test(a_long_queue_that_is_watched),
         cmocka_unit_test(a_lap_between_two_reports),
         cmocka_unit_test(skipped_operations_count),
         cmocka_unit_test(mask_of_an_unloaded_library),
