@@ -254,6 +254,10 @@ static void make_nccl(struct table *t)
 /* Builds the table of an option whose modes are all defined by a profiler. */
 static void make_plain(struct table *t)
 {
+    /* a program may have the registry of some profilers only */
+    static const struct jp_option_form none = {.off = "nothing"};
+
+    t->grammar.form = &none;
     for (size_t i = 0; profiler_registry[i]; i++)
         if (profiler_registry[i]->option == t->grammar.id)
             t->grammar.form = profiler_registry[i]->form;
