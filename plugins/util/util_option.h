@@ -11,6 +11,6 @@
 #define JP_TRY_UTIL "auto"
 #define JP_ONLY_SRUN_UTIL ""
 #define JP_IS_SLOW_UTIL false
-#define JP_VARIABLES_UTIL "CUDA_INJECTION64_PATH",
+#define JP_VARIABLES_UTIL
 
 #endif

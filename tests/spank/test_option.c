@@ -409,10 +409,7 @@ static void test_idle(void **state)
 
 static void test_unset_inherited(void **state)
 {
-    setenv("JOBPROF_SET",
-           "NCCL_PROFILER_PLUGIN,,JOBPROF_RECORDER_DIR,CUDA_INJECTION64_PATH",
-           1);
-    setenv("CUDA_INJECTION64_PATH", "4", 1);
+    setenv("JOBPROF_SET", "NCCL_PROFILER_PLUGIN,,JOBPROF_RECORDER_DIR", 1);
     setenv("NCCL_PROFILER_PLUGIN", "1", 1);
     setenv("JOBPROF_RECORDER_DIR", "2", 1);
     setenv("NCCL_USER", "3", 1);
@@ -420,7 +417,6 @@ static void test_unset_inherited(void **state)
     host_call("init_post_opt");
     assert_env("NCCL_PROFILER_PLUGIN", NULL);
     assert_env("JOBPROF_RECORDER_DIR", NULL);
-    assert_env("CUDA_INJECTION64_PATH", NULL);
     assert_env("JOBPROF_SET", NULL);
     assert_env("NCCL_USER", "3");
 }
