@@ -710,7 +710,8 @@ enum jp_option launch_beside(const struct launch_facts *facts,
     for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++) {
         const struct backend *backend = backend_of_option(i);
 
-        if (backend && backend->runner && backend->side->runs(facts, plan))
+        if (backend && backend->runner && backend->side->runs &&
+            backend->side->runs(facts, plan))
             return i;
     }
     return OPTIONS;

@@ -189,7 +189,8 @@ static int fill_sides(const struct launch *launch,
             if (lines_add(&store->notes, err, "%s", line) < 0)
                 return -1;
         }
-        if (!side->block || !side->shows_block(&launch->conf))
+        if (!side->block || !side->shows_block ||
+            !side->shows_block(&launch->conf))
             continue;
         if (side->block(&launch->conf, &block, err) < 0)
             return -1;

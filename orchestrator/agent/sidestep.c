@@ -137,8 +137,8 @@ static char *find_srun(pid_t first)
 /* Composes the command line of the inner srun. NCCL's option and that of the
  * runner are off, so that the inner step is not profiled. --wait=0 and
  * --kill-on-bad-exit=0: the failure of one node must not end the others.
- * --overlap, --mem=0 and
- * --gres=none: it takes nothing away from the first step. */
+ * --overlap, --mem=0 and --gres=none: it takes nothing away from the first
+ * step. */
 static void make_command(const struct inner *l, const char *self,
                          struct words *w)
 {

@@ -237,7 +237,7 @@ static struct record record_of(const struct intervals *p,
 
 int intervals_join(struct intervals *into, const struct intervals *next)
 {
-    uint64_t before = into->ops;
+    uint64_t before = into->ops, over_us = 0;
 
     if (!next->ops)
         return 0;
@@ -261,16 +261,20 @@ int intervals_join(struct intervals *into, const struct intervals *next)
         /* the last operations of the piece before may last longer */
         if (before && into->clock_us > from)
             from = into->clock_us < x->to_us ? into->clock_us : x->to_us;
+        over_us += from - x->from_us;
         into->ops = before + x->nth;
         if (x->to_us - from > into->least_us && keep(into, from, &r) < 0)
             return -1;
     }
-    into->own_us += next->own_us;
+    into->own_us += next->own_us - over_us;
     into->ops = before + next->ops;
     into->first_us = before && into->first_us < next->first_us ? into->first_us
                                                                : next->first_us;
     if (!before || next->clock_us > into->clock_us)
         into->clock_us = next->clock_us;
+    /* what is not kept may have been shortened, too */
+    if (into->own_us > into->clock_us - into->first_us)
+        into->own_us = into->clock_us - into->first_us;
     into->last_from_us = next->last_from_us;
     into->last_to_us = next->last_to_us;
     for (unsigned i = 0; i < INTERVALS_WAITS; i++)

@@ -138,12 +138,13 @@ static int add_pairs(struct jp_cuda *cuda, size_t process,
 }
 
 /* How far a pair's GPU is ahead of its node, less that of the first pair, in
- * ns. Differences of whole numbers, because a double has too few digits. */
+ * ns. A double has too few digits for the times, but not for differences of
+ * each clock; the file is foreign input, so these may be as large as can be. */
 static double ahead_since(const struct jp_cuda_pair *first,
                           const struct jp_cuda_pair *p)
 {
-    return (double) ((int64_t) (p->gpu_ns - first->gpu_ns) -
-                     (int64_t) (p->mono_ns - first->mono_ns));
+    return (double) (int64_t) (p->gpu_ns - first->gpu_ns) -
+           (double) (int64_t) (p->mono_ns - first->mono_ns);
 }
 
 /* The line of least squares through n pairs of a GPU. */

@@ -199,7 +199,7 @@ static int64_t longest_wait_us(const struct jp_flight *flight)
         for (size_t k = 0; k < flight->dumps[i].n_ops; k++) {
             int64_t ms = flight->dumps[i].ops[k].timeout_ms;
 
-            if (ms < INT64_MAX / 2000 && ms * 1000 > longest)
+            if (ms > 0 && ms < INT64_MAX / 2000 && ms * 1000 > longest)
                 longest = ms * 1000;
         }
     return longest + SLACK_US;

@@ -1322,6 +1322,9 @@ static int join_nodes(struct work *w)
         node = &j->answers[first[h] - 1];
         node->excess_us += a->excess_us / (double) all[h];
         node->error_us = fmax(node->error_us, a->error_us);
+        if (j->processes[a->process].total_us >
+            j->processes[node->process].total_us)
+            node->process = a->process;
         if ((node->blocks | a->blocks) != node->blocks) {
             struct window late = {.in = node->blocks | a->blocks};
 

@@ -166,8 +166,7 @@ double table_as_real(const struct jp_value *v)
     }
 }
 
-/* Returns what readers see in place of an unknown value. */
-static const char *none_of(const struct jp_column *c)
+const char *table_none(const struct jp_column *c)
 {
     return c->none ? c->none : "-";
 }
@@ -202,7 +201,7 @@ const char *table_figure(const struct jp_column *c, const struct jp_value *v,
                          bool commas, char *buf)
 {
     if (v->type == JP_VALUE_UNKNOWN || v->type == JP_VALUE_ABSENT)
-        return none_of(c);
+        return table_none(c);
     if (c->zero && table_as_real(v) == 0)
         return c->zero;
     switch (c->kind) {
@@ -229,7 +228,7 @@ const char *table_figure(const struct jp_column *c, const struct jp_value *v,
         return figure_real(v->real, buf);
     case JP_COL_FIXED:
         if (!isfinite(v->real))
-            return none_of(c);
+            return table_none(c);
         snprintf(buf, JP_FIGURE_LEN, "%.*f%s", c->decimals,
                  c->unit && *c->unit == '%' ? 100 * v->real : v->real,
                  c->unit ? c->unit : "");
@@ -251,7 +250,7 @@ const char *table_text_of(const struct jp_column *c, const struct jp_value *v)
 {
     if (v->type == JP_VALUE_BOOL)
         return c->zero && !v->count ? c->zero : table_yes_or_no(v);
-    return v->type == JP_VALUE_TEXT && *v->text ? v->text : none_of(c);
+    return v->type == JP_VALUE_TEXT && *v->text ? v->text : table_none(c);
 }
 
 bool table_is_text(const struct jp_column *c)

@@ -102,6 +102,9 @@ const char *table_yes_or_no(const struct jp_value *v);
  * figures. */
 bool table_is_text(const struct jp_column *c);
 
+/* Returns what readers see in place of an unknown value. */
+const char *table_none(const struct jp_column *c);
+
 /* Returns the text of a value; what stands for "unknown" if it has none. */
 const char *table_text_of(const struct jp_column *c, const struct jp_value *v);
 

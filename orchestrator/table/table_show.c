@@ -8,6 +8,7 @@
 #include "orchestrator/table/table_parts.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -49,7 +50,10 @@ static void format_raw(const struct jp_column *c, const struct jp_value *v,
         snprintf(buf, TEXT, "%" PRId64, v->number);
         break;
     case JP_VALUE_REAL:
-        snprintf(buf, TEXT, "%.*f", c->decimals, v->real);
+        if (isfinite(v->real))
+            snprintf(buf, TEXT, "%.*f", c->decimals, v->real);
+        else
+            snprintf(buf, TEXT, "%s", table_none(c));
         break;
     default:
         snprintf(buf, TEXT, "%s", table_text_of(c, v));
@@ -86,7 +90,7 @@ static bool is_known(const struct table_view *view, const struct jp_column *c)
 
     for (size_t i = 0; i < table_rows(view->table, view->source); i++) {
         get_cell(view, i, c, &v);
-        if (v.type != JP_VALUE_UNKNOWN)
+        if (v.type != JP_VALUE_UNKNOWN && v.type != JP_VALUE_ABSENT)
             return true;
     }
     return false;
@@ -109,13 +113,20 @@ static int narrow_width(const struct table_view *view,
     return table_kinds[c->kind].number ? most : -most;
 }
 
-/* Returns the width of the view, with a blank between columns. */
+/* Returns what is between two columns. */
+static const char *gap_of(const struct jp_table *table)
+{
+    return table->fitted ? "  " : " ";
+}
+
+/* Returns the width of the view, with the blanks before and between columns. */
 static int total_width(const struct table_view *view)
 {
-    int sum = -1;
+    int gap = (int) strlen(gap_of(view->table));
+    int sum = view->table->indent - gap;
 
     for (size_t i = 0; i < view->n; i++)
-        sum += 1 + abs(view->widths[i]);
+        sum += gap + abs(view->widths[i]);
     return sum;
 }
 
@@ -207,13 +218,13 @@ void table_view_row(const struct table_view *view, size_t index, FILE *out)
             cut = c->cut;
         if (view->look == TABLE_ON_SCREEN) {
             text = clean_text(text, JP_CLEAN_ASCII, clean, sizeof(clean));
-            cut = abs(width);
+            cut = width ? abs(width) : cut;
             /* a mark of the cut */
             if ((int) strlen(clean) > cut)
                 clean[cut - 1] = '~';
         }
         quote_printf(out, "%s%*.*s", blank, width, cut, text);
-        blank = view->table->fitted ? "  " : " ";
+        blank = gap_of(view->table);
     }
 }
 

@@ -16,14 +16,17 @@
 
 #define INSTALLED JP_PKGLIBDIR "/" CUDA_LIBRARY_NAME
 
-/* The library that the user has set. A value left by an outer profiled step
- * does not count. */
+/* The library that the user has set. What an outer profiled step has left does
+ * not count; srun has removed JOBPROF_SET, which lists it, but it is ours. */
 static const char *own_library(const struct launch_facts *facts)
 {
     const char *ours = plan_env(facts->env, "JOBPROF_SET");
     const char *own = plan_env(facts->env, CUDA_ENV_LIBRARY);
 
-    return own && !(ours && knob_list_has(ours, CUDA_ENV_LIBRARY)) ? own : NULL;
+    if (!own || !strcmp(own, INSTALLED) ||
+        (ours && knob_list_has(ours, CUDA_ENV_LIBRARY)))
+        return NULL;
+    return own;
 }
 
 /* Why CUDA calls are not counted, as a clause; NULL: they are counted. */

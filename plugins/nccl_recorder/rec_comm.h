@@ -240,7 +240,7 @@ bool rec_trust_is_too_long(const struct jp_rec_trust *trust, uint64_t gpu_ns,
 
 /* --- rec_pause.c -------------------------------------------------------- */
 
-/* Operations that begin now are dropped, and counted by rec_pause_skip(). */
+/* Operations that begin now are dropped, and counted by rec_pause_drop(). */
 extern atomic_bool rec_paused;
 
 /* In a process's first init, also after a fork. */

@@ -66,6 +66,7 @@ static void table_init(void *memory, uint32_t n, unsigned epoch)
     for (i = 0; epoch > 0 && i < n; i++)
         atomic_init(&ops[i].state, (uint64_t) epoch << 56);
     jp_rec_handle_salt = (uint64_t) rec_op_salt() << JP_REC_GENERATION_SHIFT;
+    atomic_store(&n_loose, 0); /* after a fork: those of the parent */
     jp_rec_ops = ops;
 }
 

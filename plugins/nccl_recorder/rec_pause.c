@@ -75,7 +75,10 @@ void rec_pause_look(const char *dir, int mask, uint64_t now_ns)
         why = JPR_PAUSE_BY_FILE;
     else if ((mask & all) != all)
         why = JPR_PAUSE_BY_MASK;
-    atomic_store(&rec_paused, why != 0 && (mask & all) != 0);
+    /* by the mask, only if it keeps a part of the operations */
+    atomic_store(&rec_paused,
+                 why == JPR_PAUSE_BY_FILE ||
+                     (why == JPR_PAUSE_BY_MASK && (mask & all) != 0));
     /* what is found after its end still belongs to it */
     if (last)
         last->skipped = atomic_load(&n_skipped) - skipped_before;

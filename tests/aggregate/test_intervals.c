@@ -174,6 +174,7 @@ static void pieces_overlap(void **state)
     assert_int_equal(a->n, 2);
     assert_interval(a, 0, 10, 20, 1);
     assert_interval(a, 1, 500, 530, 4);
+    assert_int_equal(a->own_us, 10 + 30);
     intervals_destroy(a);
     intervals_destroy(b);
 }

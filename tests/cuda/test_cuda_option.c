@@ -43,6 +43,8 @@ static const struct row {
     /* what an outer profiled step has left is none of the user's */
     {"", "auto,cuda=1", NULL, "/opt/own.so", "A,CUDA_INJECTION64_PATH", false,
      true, "1", NULL},
+    {"", "auto,cuda=1", NULL, JP_PKGLIBDIR "/" CUDA_LIBRARY_NAME, NULL, false,
+     true, "1", NULL},
     {"", "auto,cuda=1", NULL, NULL, NULL, true, false, "0", "in a container"},
     {"", "0,cuda=1", "recorder", NULL, NULL, false, false, NULL,
      "nothing is sampled"},

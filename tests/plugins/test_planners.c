@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "plugins/nccl_example/example.h"
+#include "plugins/option_help.h"
 #include "tests/common/tempdir.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
@@ -752,10 +753,48 @@ static void test_template_runner(void **state)
     runner->destroy(NULL);
 }
 
+/* What the SPANK module knows of an option is what its backend says, and hooks
+ * that belong together are all there. */
+static void test_options(void **state)
+{
+#define ROW(up, low)                                                           \
+    {JP_TRY_##up, sizeof(JP_ONLY_SRUN_##up) > 1, JP_IS_SLOW_##up},
+    static const struct {
+        const char *mode;
+        bool only_srun, is_slow;
+    } known[OPTIONS] = {JP_OPTIONS(ROW)};
+#undef ROW
+
+    (void) state;
+    for (enum jp_option i = 0; i < OPTIONS; i++) {
+        const struct jp_grammar *grammar = grammar_of(i);
+        const struct backend *backend = backend_of_option(i);
+        const struct jp_conf_key *key = grammar->form->conf_keys;
+        size_t n = 0;
+
+        assert_true(grammar_find_mode(grammar, known[i].mode) > 0);
+        assert_int_equal(grammar->form->only_srun, known[i].only_srun);
+        assert_int_equal(backend != NULL, i != OPTION_NCCL);
+        assert_int_equal(backend && backend->runner, known[i].is_slow);
+        while (key && key[n].name)
+            n++;
+        assert_true(n <= JP_CONF_KEYS_MAX);
+        if (!backend)
+            continue;
+        assert_ptr_equal(backend->about.form, grammar->form);
+        assert_non_null(backend->side->fill);
+        assert_non_null(backend->side->runs);
+        assert_int_equal(!backend->side->block, !backend->side->shows_block);
+        if (backend->runner)
+            assert_non_null(backend->runner->nodes_file);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_registry),
+        cmocka_unit_test(test_options),
         cmocka_unit_test(test_template_reader),
         cmocka_unit_test(test_template_runner),
         cmocka_unit_test(test_env_add),

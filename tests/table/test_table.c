@@ -98,14 +98,18 @@ static int fitted(const struct table_source *source, FILE *out)
     return table_show(&wide, source, TABLE_FOR_PEOPLE, out) ? 0 : -1;
 }
 
-/* Two rows on a terminal of some columns. */
+/* Rows on a terminal of some columns. */
 static unsigned narrow_to;
 static enum table_look narrow_look;
+static bool narrow_fits;
 static int narrow(const struct table_source *source, FILE *out)
 {
+    struct jp_table shown = table;
     struct table_view view;
 
-    table_view_init(&view, &table, source, narrow_look, narrow_to);
+    shown.fitted = narrow_fits;
+    shown.indent = narrow_fits ? 2 : 0;
+    table_view_init(&view, &shown, source, narrow_look, narrow_to);
     for (size_t i = 0; i <= source->n; i++) {
         table_view_row(&view, i ? i - 1 : SIZE_MAX, out);
         fputc('\n', out);
@@ -138,6 +142,28 @@ static int json(const struct table_source *source, FILE *out)
 static int page(const struct table_source *source, FILE *out)
 {
     return table_write_html(&table, source, out);
+}
+
+/* A figure that is no number is unknown, to programs, too. */
+static void no_number(void **state)
+{
+    static const double odd[] = {NAN, INFINITY, -INFINITY};
+    struct part part = parts[0];
+    const struct table_source source = {.rows = &part, .n = 1};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
+        char *text = NULL;
+        size_t len;
+        FILE *out = open_memstream(&text, &len);
+
+        assert_non_null(out);
+        part.us = odd[i];
+        assert_int_equal(programs(&source, out), 0);
+        assert_int_equal(fclose(out), 0);
+        assert_non_null(strstr(text, "2097152        -   0.250"));
+        free(text);
+    }
 }
 
 /* Units for people, digits for programs; what is unknown; what all rows lack.
@@ -176,6 +202,22 @@ static void terminals(void **state)
          "a           28.1 us yes  -     \n"
          "much too ~        -      -     \n"
          "c              0 us      ?[1m<~\n");
+    /* blanks before and between the columns are a part of the width */
+    narrow_fits = true;
+    narrow_look = TABLE_FOR_PEOPLE;
+    narrow_to = 38;
+    same(2, narrow,
+         "  Name         size     time  odd\n"
+         "  a           2 MiB  28.1 us  yes\n"
+         "  much too l   10 B        -  \n");
+    /* its last column is as wide as its texts: nothing is cut */
+    narrow_look = TABLE_ON_SCREEN;
+    narrow_to = 0;
+    same(2, narrow,
+         "  Name         size     time   share  odd\n"
+         "  a           2 MiB  28.1 us  25.0 %  yes\n"
+         "  much too ~   10 B        -       -  \n");
+    narrow_fits = false;
 }
 
 /* Unknown is an empty field, null, or no member. */
@@ -211,6 +253,7 @@ static void pages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_number),
         cmocka_unit_test(looks),
         cmocka_unit_test(terminals),
         cmocka_unit_test(programs_read),
