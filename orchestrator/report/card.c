@@ -31,7 +31,7 @@
 #define CELLS_SHOWN 4
 #define FINDINGS_SHOWN 3 /* the verdict's own among them */
 #define NEXT_BYTES 200   /* advice and checks */
-#define JUDGED_BYTES 180 /* cut if longer */
+#define JUDGED_BYTES 260 /* three lines */
 #define PACE_BYTES 400   /* cut to one line when printed */
 #define WHY_BYTES 260    /* three lines */
 /* bytes of a finding that are searched for in the verdict */

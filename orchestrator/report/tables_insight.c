@@ -316,7 +316,7 @@ static const struct jp_column hypotheses[] = {
      .get = get_hypothesis_todo},
     {"answer", JP_COL_TEXT, 0, 0, 3, 0, "Answer", NULL,
      .get = get_hypothesis_answer},
-    {"effect", JP_COL_TEXT, JP_TIP | JP_MAYBE, 0, 4, 0, "Smallest effect",
+    {"effect", JP_COL_PROSE, JP_TIP | JP_MAYBE, 0, 4, 0, "Smallest effect",
      "a smaller one would not have been detected",
      .get = get_hypothesis_effect},
 };

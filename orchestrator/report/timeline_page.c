@@ -293,8 +293,7 @@ static void make_bins(struct build *b)
     if (!b->n_sources || to <= from)
         return;
     for (size_t i = 0; i < hang->n_ops && i < JP_HANG_OPS; i++)
-        if (hang->ops[i].since_us >= (int64_t) from &&
-            hang_end(&hang->ops[i]) > to)
+        if (hang_end(&hang->ops[i]) > to)
             to = hang_end(&hang->ops[i]);
     /* double the width until the page's limits hold */
     while (((to - 1) >> b->shift) - (from >> b->shift) >= STRIP_MAX_BINS ||
@@ -536,18 +535,21 @@ static size_t hang_kind(const struct build *b, const struct jp_hang_op *op)
 }
 
 /* Fills a row from the start of an operation to its end: the rank waits in
- * it. */
+ * it. The host may have enqueued it long before the GPU came to it, so a pause
+ * between operations is none of its wait: it begins after the last of them. */
 static void hold_row(struct build *b, const struct jp_hang_op *op, size_t kind,
                      struct timeline_cell *cells)
 {
     const struct timeline_page *p = b->page;
     uint64_t start = (uint64_t) op->since_us, end = hang_end(op);
+    size_t first = p->n_bins;
 
-    for (size_t bin = 0; bin < p->n_bins; bin++) {
+    while (first && !cells[first - 1].busy)
+        first--;
+    for (size_t bin = first; bin < p->n_bins; bin++) {
         uint64_t edge = p->from_us + bin * p->width_us;
 
-        /* what the rank did before stays, also in the bin of the start */
-        if (edge + p->width_us <= start || edge >= end || cells[bin].busy)
+        if (edge + p->width_us <= start || edge >= end)
             continue;
         cells[bin] = (struct timeline_cell){
             kind < TIMELINE_KINDS ? (uint16_t) (kind + 1) : 0, 15,

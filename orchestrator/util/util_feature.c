@@ -178,7 +178,7 @@ static const struct jp_column series[] = {
      FIELD(first_us)},
     {"last_us", JP_COL_CLOCK, JP_CSV, 15, .help = "last sample",
      FIELD(last_us)},
-    {"help", JP_COL_TEXT, 0, 0, 12, 0, "What it is", "of the metric",
+    {"help", JP_COL_PROSE, 0, 0, 12, 0, "What it is", "of the metric",
      .get = get_util_help},
 };
 #undef FIELD
