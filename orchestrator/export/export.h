@@ -121,10 +121,11 @@ struct export_nsys {
 };
 
 /* Finds the exports (.sqlite) among and below the inputs that contain the start
- * of their session. 0, or -1 without memory: the list is empty. Fini takes
- * zeros. */
+ * of their session. say (NULL: nobody) is told of each other one, and why. 0, or
+ * -1 without memory: the list is empty. Fini takes zeros. */
 int export_nsys_find(struct export_nsys *list, const char *const *inputs,
-                     size_t n, const struct clockmap *clocks);
+                     size_t n, const struct clockmap *clocks,
+                     void (*say)(void *arg, const char *text), void *arg);
 void export_nsys_fini(struct export_nsys *list);
 
 /* Writes the events of all exports: one process per rank, one thread per stream

@@ -729,7 +729,8 @@ int export_chrome(struct jp_recwalk *walk, const struct clockmap *clocks,
     if (t.ranks && others.ranks)
         read_foreign(walk, &others, look_at, NULL);
     if (!t.ranks || !others.ranks || others.no_memory ||
-        export_nsys_find(&gpus, walk->inputs, walk->n_inputs, clocks) < 0 ||
+        export_nsys_find(&gpus, walk->inputs, walk->n_inputs, clocks, walk->say,
+                         walk->arg) < 0 ||
         jobranks_decide(others.ranks) < 0) {
         error_set(err, "out of memory");
         goto out;

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,6 +42,8 @@ struct finding {
     struct export_nsys *list;
     size_t room;
     const struct clockmap *clocks;
+    void (*say)(void *arg, const char *text); /* NULL: nobody is told */
+    void *arg;
     bool failed;
 };
 
@@ -104,6 +108,15 @@ static void add(struct finding *f, const char *path)
         if (one.first_ns < list->first_ns)
             list->first_ns = one.first_ns;
     } else {
+        char text[PATH_MAX + 80];
+
+        snprintf(text, sizeof(text),
+                 list->n < EXPORTS_MAX
+                     ? "%s: no start of a session, so its kernels have no time"
+                     : "%s: more exports than can be read",
+                 one.path);
+        if (f->say)
+            f->say(f->arg, text);
         free(one.path);
         list->bad++;
     }
@@ -136,9 +149,10 @@ static int by_rank(const void *a, const void *b)
 }
 
 int export_nsys_find(struct export_nsys *list, const char *const *inputs,
-                     size_t n, const struct clockmap *clocks)
+                     size_t n, const struct clockmap *clocks,
+                     void (*say)(void *arg, const char *text), void *arg)
 {
-    struct finding f = {.list = list, .clocks = clocks};
+    struct finding f = {.list = list, .clocks = clocks, .say = say, .arg = arg};
 
     *list = (struct export_nsys){.first_ns = UINT64_MAX};
     for (size_t i = 0; !f.failed && nsys_sql_built() && i < n; i++) {
