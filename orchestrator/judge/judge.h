@@ -291,6 +291,11 @@ struct judge_run {
 int judge_build(struct judge_run *run);
 void judge_build_fini(struct judge_run *run);
 
+/* Returns true if the recording was off in a part of that time, in us since
+ * 1970: what a process did then is not known. */
+bool judge_is_paused(const struct jp_result *result, uint64_t from_us,
+                     uint64_t to_us);
+
 /* Follows the clocks of all processes. own NULL: by durations; sets own_us, at
  * and net_us. Else the processes spend these own times (by item), and the
  * operations net_us. *end_us: the longest clock at the end. 0, or -1: no

@@ -379,8 +379,22 @@ static int put_exchange(struct build *b, uint32_t process,
     return 0;
 }
 
+bool judge_is_paused(const struct jp_result *r, uint64_t from_us,
+                     uint64_t to_us)
+{
+    for (size_t i = 0; i < r->quality.n_pauses; i++) {
+        const struct jp_pause *pause = &r->quality.pauses[i];
+
+        /* to_us 0: to the end */
+        if (pause->from_us < to_us && (!pause->to_us || pause->to_us > from_us))
+            return true;
+    }
+    return false;
+}
+
 /* Sets own times of a process whose records have start and end. starts: of its
- * items. */
+ * items. While the recording was off it may have done anything: then its own
+ * time counts as none. */
 static void set_own(struct judge_run *run, uint32_t process,
                     const uint64_t *starts)
 {
@@ -391,7 +405,10 @@ static void set_own(struct judge_run *run, uint32_t process,
         struct judge_item *item = &run->items[i];
         double start = (double) (starts[i - from] - starts[0]);
 
-        item->own_us = (float) fmax(start - clock, 0);
+        item->own_us = judge_is_paused(run->r, starts[0] + (uint64_t) clock,
+                                       starts[i - from])
+                           ? 0
+                           : (float) fmax(start - clock, 0);
         item->at = (float) start;
         clock = fmax(clock, start + (double) item->time_us);
     }

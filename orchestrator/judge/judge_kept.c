@@ -153,7 +153,8 @@ static void compare_member(struct judge_run *run, const uint32_t *members,
         double us = (double) (x->to_us - x->from_us);
 
         excess[i] = NAN;
-        if (!peers || us < JUDGE_STALL_US)
+        if (!peers || us < JUDGE_STALL_US ||
+            judge_is_paused(run->r, x->from_us, x->to_us))
             continue;
         for (size_t k = 0; k < peers; k++) {
             size_t at = (m + 1 + k * (n - 1) / peers) % n;

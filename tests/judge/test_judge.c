@@ -135,9 +135,18 @@ static void meet(uint32_t c, uint32_t first, double net)
     meet_without(c, first, net, UINT32_MAX);
 }
 
+/* The recording was off then, in us after the start of process 3; 0: never. */
+static uint64_t off_from, off_to;
+
 static struct judge *judge(void)
 {
     struct judge *j;
+
+    if (off_to) {
+        run.result.quality.pauses[0] = (struct jp_pause){
+            run.start_us[3] + off_from, run.start_us[3] + off_to};
+        run.result.quality.n_pauses = 1;
+    }
 
     for (uint32_t p = 0; p < MOST; p++)
         if (run.lines[p] && run.lines[p]->intervals)
@@ -795,6 +804,26 @@ static void stalls_once(void **state)
         }
 }
 
+/* What a process did while the recording was off is not known. */
+static void stalls_off(void **state)
+{
+    static const struct stop stop = {3, 200, 150000};
+    struct judge *j;
+
+    (void) state;
+    off_from = 250000;
+    off_to = 300000; /* a part of the stop */
+    j = make_stops(USUAL, &stop, 1, 7, true);
+    assert_int_equal(j->n, 0);
+    end(j);
+    off_from = 900000;
+    off_to = 950000; /* something else */
+    j = make_stops(USUAL, &stop, 1, 7, true);
+    assert_int_equal(j->n, 1);
+    end(j);
+    off_to = 0;
+}
+
 /* What would have been found is found, and a third of it is not. */
 static void stalls_least(void **state)
 {
@@ -1026,11 +1055,11 @@ int main(void)
         cmocka_unit_test(parts),          cmocka_unit_test(half),
         cmocka_unit_test(crossing),       cmocka_unit_test(stalls_rare),
         cmocka_unit_test(stalls_regular), cmocka_unit_test(stalls_once),
-        cmocka_unit_test(stalls_least),   cmocka_unit_test(stalls_of_all),
-        cmocka_unit_test(stalls_of_late), cmocka_unit_test(stalls_alone),
-        cmocka_unit_test(kept_once),      cmocka_unit_test(kept_rare),
-        cmocka_unit_test(kept_many),      cmocka_unit_test(kept_clean),
-        cmocka_unit_test(kept_least),
+        cmocka_unit_test(stalls_off),     cmocka_unit_test(stalls_least),
+        cmocka_unit_test(stalls_of_all),  cmocka_unit_test(stalls_of_late),
+        cmocka_unit_test(stalls_alone),   cmocka_unit_test(kept_once),
+        cmocka_unit_test(kept_rare),      cmocka_unit_test(kept_many),
+        cmocka_unit_test(kept_clean),     cmocka_unit_test(kept_least),
         cmocka_unit_test(heats),
     };
 
