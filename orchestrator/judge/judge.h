@@ -293,8 +293,18 @@ void judge_build_fini(struct judge_run *run);
 
 /* Returns true if the recording was off in a part of that time, in us since
  * 1970: what a process did then is not known. */
-bool judge_is_paused(const struct jp_result *result, uint64_t from_us,
-                     uint64_t to_us);
+static inline bool judge_is_paused(const struct jp_result *r, uint64_t from_us,
+                                   uint64_t to_us)
+{
+    for (size_t i = 0; i < r->quality.n_pauses; i++) {
+        const struct jp_pause *pause = &r->quality.pauses[i];
+
+        /* to_us 0: to the end */
+        if (pause->from_us < to_us && (!pause->to_us || pause->to_us > from_us))
+            return true;
+    }
+    return false;
+}
 
 /* Follows the clocks of all processes. own NULL: by durations; sets own_us, at
  * and net_us. Else the processes spend these own times (by item), and the

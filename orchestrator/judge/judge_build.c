@@ -379,19 +379,6 @@ static int put_exchange(struct build *b, uint32_t process,
     return 0;
 }
 
-bool judge_is_paused(const struct jp_result *r, uint64_t from_us,
-                     uint64_t to_us)
-{
-    for (size_t i = 0; i < r->quality.n_pauses; i++) {
-        const struct jp_pause *pause = &r->quality.pauses[i];
-
-        /* to_us 0: to the end */
-        if (pause->from_us < to_us && (!pause->to_us || pause->to_us > from_us))
-            return true;
-    }
-    return false;
-}
-
 /* Sets own times of a process whose records have start and end. starts: of its
  * items. While the recording was off it may have done anything: then its own
  * time counts as none. */
