@@ -185,9 +185,10 @@ static void fill_facts(struct jp_rec_facts *facts, struct jp_rec_thread *thread,
     facts->n_channels = (uint16_t) start->n_channels;
     facts->kind = (uint8_t) start->kind;
     facts->func = (uint8_t) rec_names_func(&thread->funcs, start->func);
-    facts->datatype = (uint8_t) rec_names_word(&thread->words, start->datatype);
-    facts->algo = (uint8_t) rec_names_word(&thread->words, start->algo);
-    facts->proto = (uint8_t) rec_names_word(&thread->words, start->proto);
+    facts->datatype =
+        (uint8_t) rec_names_word(&thread->datatypes, start->datatype);
+    facts->algo = (uint8_t) rec_names_word(&thread->algos, start->algo);
+    facts->proto = (uint8_t) rec_names_word(&thread->protos, start->proto);
     fill_api(facts, (uint64_t) (uintptr_t) start->api);
     facts->flags |= start->symmetric ? JP_REC_SYMMETRIC : 0;
     number(facts, comm, start);
@@ -327,7 +328,7 @@ static void *rec_core_api(struct jp_rec_thread *thread,
         !atomic_load_explicit(&rec_paused, memory_order_relaxed))
         rec_comm_add(comm, thread, &comm->unseen[func], 1);
     bits |= (uint64_t) func << API_FUNC;
-    bits |= (uint64_t) rec_names_word(&thread->words, call->datatype)
+    bits |= (uint64_t) rec_names_word(&thread->datatypes, call->datatype)
             << API_DATATYPE;
     bits |= (uint64_t) call->graph_captured << API_GRAPH;
     return (void *) (uintptr_t) (bits | count << API_COUNT);

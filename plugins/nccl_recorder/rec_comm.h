@@ -502,7 +502,8 @@ struct jp_rec_thread {
     struct jp_rec_purse ops;
     struct jp_rec_purse steps;
     struct jp_rec_name_cache funcs;
-    struct jp_rec_name_cache words;
+    /* one for each role: two words of different roles never share an entry */
+    struct jp_rec_name_cache datatypes, algos, protos;
     uint32_t group;  /* number of the program's current group of calls */
     int group_depth; /* how deep ncclGroupStart() calls are nested there */
     /* the phase of a kernel that began last: its channel's handle (0: none),
