@@ -244,14 +244,35 @@ const char *owntime_why_silent(const struct jp_result *r, const struct judge *j)
     return NULL;
 }
 
+/* What own times say where only a part of the run was followed, whose timelines
+ * are no longer. The sums of waits are of all of it. What makes a group longer
+ * for all of the run does so in that part, too: where half of it would be
+ * outside of the error there, sums alone prove nothing. Nobody is named by a
+ * part. */
+static enum jp_own_word ask_part(const struct judge *j,
+                                 const enum judge_side *side, size_t n,
+                                 size_t questions, double by_us,
+                                 struct judge_group *group)
+{
+    if (!judge_speaks_of_part(j) ||
+        !judge_compare(j, side, n, questions, group))
+        return JP_OWN_UNKNOWN;
+    return (group->us + group->error_us) * j->run_us > by_us / 2 * j->clock_us
+               ? JP_OWN_UNKNOWN
+               : JP_OWN_NOT;
+}
+
 enum jp_own_word owntime_ask(const struct jp_result *r,
                              const struct jp_processes *p,
                              const struct judge *j, const enum judge_side *side,
                              size_t questions, double by_us,
                              struct judge_group *group)
 {
-    if (!j || !judge_speaks(j) || owntime_why_silent(r, j) ||
-        !judge_compare(j, side, p->n, questions, group))
+    if (!j || owntime_why_silent(r, j))
+        return JP_OWN_UNKNOWN;
+    if (j->part)
+        return ask_part(j, side, p->n, questions, by_us, group);
+    if (!judge_speaks(j) || !judge_compare(j, side, p->n, questions, group))
         return JP_OWN_UNKNOWN;
     return group->us > group->least_us ? JP_OWN_SO
            : group->us > by_us / 2     ? JP_OWN_MAYBE

@@ -1476,6 +1476,12 @@ bool judge_speaks(const struct judge *j)
            (j->timed || j->clock_us <= JUDGE_OVERLAP * j->run_us);
 }
 
+bool judge_speaks_of_part(const struct judge *j)
+{
+    return j->usable && j->part && j->timed && j->clock_us > 0 &&
+           j->clock_us <= j->run_us;
+}
+
 void judge_destroy(struct judge *j)
 {
     if (!j)

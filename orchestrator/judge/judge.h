@@ -208,6 +208,10 @@ void judge_destroy(struct judge *judge);
  * are where operations overlap computation. */
 bool judge_speaks(const struct judge *judge);
 
+/* Returns true if only a part of the run was followed (clock_us of run_us), by
+ * start and end: what groups of processes did in it may be compared. */
+bool judge_speaks_of_part(const struct judge *judge);
+
 /* By how much a group of processes computes longer than others, whatever their
  * roles: stages of a pipeline, or all ranks that have more work. */
 struct judge_group {
