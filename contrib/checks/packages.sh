@@ -15,11 +15,12 @@ suite=${SUITE:-bookworm}
 mirror=${MIRROR:-http://deb.debian.org/debian}
 root=$work/root      # where the packages are used
 builder=$work/builder # where they are built
+plain=$work/plain     # where README and the tutorial are typed
 failed=0
 
 cleanup() {
     local m
-    for m in "$root"/proc "$root"/dev "$builder"/proc "$builder"/dev; do
+    for m in "$root"/proc "$root"/dev "$builder"/proc "$builder"/dev "$plain"/proc "$plain"/dev; do
         ! mountpoint -q "$m" || umount -l "$m"
     done
     [ -n "${WORK-}" ] || rm -rf --one-file-system "$work"
@@ -250,6 +251,31 @@ guide_deb() { # ... and then that Slurm runs on, without a trace for the next st
 }
 
 
+# README's first try, the tutorial's commands and a demonstration of another kind,
+# typed by root into one shell of a Debian that has nothing: a command a line
+first_commands() {
+    echo 'cd jobprof'
+    sed -n '/^    \.\/quickstart demo/s/^    //p' "$source/README.md" | sed 's/  *# .*//' | head -n 1
+    sed -n 's/^    \$ //p' "$source/docs/tutorial.md"
+    echo '../quickstart demo --slow'
+}
+
+first_hour() {
+    local command number
+    [ -d "$plain" ] || nice debootstrap --variant=minbase --include=ca-certificates "$suite" "$plain" "$mirror" || return
+    mountpoint -q "$plain/proc" || mount_in "$plain" || return
+    rm -rf "$plain/root/jobprof" && unpack "$plain/root/jobprof" || return
+    while IFS= read -r command; do
+        # compare and a report that found something end with 1 or 3
+        printf 'echo %q\n%s\n[ $? -le 3 ] || exit 1\n' "\$ $command" "$command"
+    done < <(first_commands) >"$plain/root/typed"
+    in_folder "$plain" sh -c 'cd /root && exec bash typed' </dev/null >"$work/first_hour" 2>&1 &&
+        ! grep -E 'command not found|No such file' "$work/first_hour" || { tail -n 40 "$work/first_hour"; return 1; }
+    number=$(grep -c '^\$ ' "$work/first_hour")
+    [ "$number" -ge 18 ] || { echo "only $number commands"; return 1; }
+    echo "note: $number commands"
+}
+
 upgrade_deb() { # the next version over this one; a changed setting stays
     local deb name
     echo '# changed by the site' >>"$root/etc/jobprof/jobprof.conf"
@@ -319,6 +345,7 @@ if step "two bare Debians ($suite)" bare &&
         step "removed: Slurm runs on" remove_deb
         step "purged: no file is left" purge_deb
     fi
+    step "README's first try and the tutorial as typed in a third one" first_hour
     step "dpkg-buildpackage in another folder: the same bytes" reproduced
 fi
 step "rpmbuild" build_rpm && step "rpmlint says nothing" lint_rpm

@@ -1,6 +1,6 @@
 /* report_csv.c - the files of csv/; ops.csv by several threads.
  *
- * A CSV file always has a header row. Columns and units: docs/report-format.md.
+ * A CSV file always has a header row. Columns and units: docs/dev/report-format.md.
  * report_write_csvs writes one file per table. Most tables follow from their
  * description (table_csv); the table `special` names those with a writer of
  * their own.

@@ -3,7 +3,7 @@
  * Each row here describes one column. The rows are in the order of the CSV
  * file, so new columns come last. .json, .html and .text are positions in the
  * other media; JP_LAST is the end. After a change, `make tables` updates
- * docs/report-format.md and docs/summary.schema.json.
+ * docs/dev/report-format.md and docs/summary.schema.json.
  */
 #include "orchestrator/report/tables.h"
 

@@ -1,7 +1,7 @@
 /* table.h - one description per table, and the writers that use it.
  *
  * Each row of a const array describes one column. CSV, JSON, the page, text,
- * docs/report-format.md and docs/summary.schema.json are made from it. The
+ * docs/dev/report-format.md and docs/summary.schema.json are made from it. The
  * column's kind decides here how a figure looks, how wide it is and what stands
  * for "unknown": an empty field in CSV, null in JSON, "-" in the page and in
  * text. There is one file a writer: table_csv.c, table_json.c, table_html.c,
@@ -380,7 +380,7 @@ unsigned table_terminal_columns(FILE *out);
 /* Formats a JP_COL_CHANCE into buf of JP_FIGURE_LEN bytes. Returns buf. */
 char *table_chance(double chance, char *buf);
 
-/* Returns the kind's word in docs/report-format.md. */
+/* Returns the kind's word in docs/dev/report-format.md. */
 const char *table_kind_name(enum jp_column_kind kind);
 
 /* --- for getters --- */

@@ -41,9 +41,9 @@ extern const struct backend_reader inspector_reader;
  *
  * The one thread also loses what it cannot write: it writes 60,000 records a
  * second on a busy core, for all communicators of the process (250,000 on an
- * idle core; measured, docs/dev/measurements.md). A variable of Inspector that
- * the user has set counts as given where force= is off: the interval as if the
- * knob were set, the rings as they are.
+ * idle core; both measured). A variable of Inspector that the user has set
+ * counts as given where force= is off: the interval as if the knob were set,
+ * the rings as they are.
  *
  * 2.28 and 2.29 keep ONE completed collective of a communicator between two
  * dumps, and no sends and receives. With x = rate x (interval + 150 us, what a

@@ -2,7 +2,7 @@
 
 tables.py check|write TABLES DOCS    TABLES: print_tables' output; DOCS: docs/
 
-Each table stands in report-format.md between <!-- table NAME --> and
+Each table stands in dev/report-format.md between <!-- table NAME --> and
 <!-- end -->, and as the rows of an array of summary.schema.json.
 """
 import json
@@ -29,21 +29,32 @@ def markdown_kinds(table):
     return "\n".join(re.sub(" +", " ", line) for line in lines)
 
 
+def column_name(c, both):
+    """In CSV and in JSON; one name if it is the same in both."""
+    if not c["csv"]:
+        return c["path"] + (" (JSON)" if both else "")
+    if not c["json"]:
+        return c["key"] + (" (CSV)" if both else "")
+    if c["key"] == c["path"]:
+        return c["key"]
+    return f"{c['key']} (JSON: {c['path']})"
+
+
 def markdown(table):
     if "kinds" in table:
         return markdown_kinds(table)
-    lines = ["| csv | JSON | unit | what |", "|---|---|---|---|"]
+    lines = ["| column | unit | what |", "|---|---|---|"]
     rows = [c for c in table["columns"] if c["csv"]]
     if not table["csv"]:
-        lines = ["| JSON | unit | what |", "|---|---|---|"]
+        lines[0] = "| JSON | unit | what |"
     rows += [c for c in json_columns(table) if not c["csv"]]
+    both = table["csv"] and any(c["json"] for c in rows)
     for c in rows:
         what = c["help"].replace("|", "\\|")
         if c["words"]:
             words = ", ".join(f"`{w}`" for w in c["words"])
             what += f": {words}" if ": " not in what else f" ({words})"
-        csv = f"| {c['key'] if c['csv'] else ''} " if table["csv"] else ""
-        lines.append(f"{csv}| {c['path'] if c['json'] else ''} "
+        lines.append(f"| {column_name(c, both)} "
                      f"| {UNITS.get(c['kind'], '')} | {what} |")
     return "\n".join(re.sub(" +", " ", line) for line in lines)
 
@@ -164,7 +175,7 @@ def new_page(text, tables):
         done.add(name)
         mark = re.compile(rf"(<!-- table {name} -->\n).*?(<!-- end -->)", re.S)
         if not mark.search(text):
-            sys.exit(f"report-format.md: no <!-- table {name} -->")
+            sys.exit(f"dev/report-format.md: no <!-- table {name} -->")
         text = mark.sub(lambda m, t=table: m[1] + markdown(t) + "\n" + m[2],
                         text)
     return text
@@ -195,7 +206,7 @@ def main():
     with open(tables, encoding="utf-8") as f:
         tables = json.load(f)
     print("1..2" if how == "check" else f"tables into {docs}")
-    for n, (name, make) in enumerate([("report-format.md", new_page),
+    for n, (name, make) in enumerate([("dev/report-format.md", new_page),
                                       ("summary.schema.json", new_schema)], 1):
         path = f"{docs}/{name}"
         with open(path, encoding="utf-8") as f:
