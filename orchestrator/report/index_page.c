@@ -20,7 +20,7 @@
 #include "orchestrator/report/picture.h"
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/util/util.h"
-#include "plugins/util/util_loaded.h"
+#include "common/loaded.h"
 
 #define NAME_MAX_BYTES 64 /* of a metric's key, or of a library's name */
 #define VERSIONS_MAX 96   /* of the versions of one library */
@@ -137,7 +137,7 @@ void index_page_step(struct jp_json *j, json_t *entry, const json_t *summary)
     json_t *frameworks = json_out_object(j);
 
     /* bounded, as the summary is foreign */
-    for (size_t i = 0; i < json_array_size(list) && i < UTIL_LOADED_MAX; i++)
+    for (size_t i = 0; i < json_array_size(list) && i < LOADED_MAX; i++)
         put_framework(j, frameworks, json_array_get(list, i));
     json_out_put(j, entry, "frameworks", frameworks);
     put_maxima(j, entry,
