@@ -88,7 +88,7 @@ static void put_figures(const void *data, const struct verdict_input *in,
 
     figures->noun = "utilisation";
     figures->of = "samples of utilisation";
-    figures->asked = in->conf && in->conf->policy.util_period_ms > 0;
+    figures->asked = in->conf && in->conf->policy.period_ms > 0;
     figures->there = samples_of_any(util) > 0;
     figures->trouble = util && *util->trouble ? util->trouble : NULL;
     if (util && (util->bad_files || util->cut_files))
