@@ -49,17 +49,6 @@
 /* No process of ours outlives its step by more than this. */
 #define JP_DEF_WATCHER_LIFE_MS 60000
 
-/* NVML's figures are averages over 1/6 s to 1 s. One sample per second of 16
- * tasks and 8 GPUs costs at most 0.3 % of a processor. */
-#define JP_DEF_UTIL_PERIOD_MS 1000
-/* Below this period, NVML returns the same figures again, and sampling costs
- * more than it is worth. */
-#define JP_UTIL_PERIOD_MIN_MS 100
-
-/* A day of 16 tasks and 8 GPUs with a sample per second; samples of longer runs
- * are thinned out. */
-#define JP_DEF_UTIL_DISK_MIB 64
-
 /* An operation in flight for half a minute is suspicious; checkpoints mostly
  * take less. The other times of a hang are in proportion
  * (orchestrator/ingest/hung.c). */

@@ -18,12 +18,13 @@
 #include "common/defaults.h"
 #include "common/fileio.h"
 #include "common/grammar.h"
+#include "common/policy.h"
 #include "common/vector.h"
 
 /* --- the scalar fields: one table for reader and writer ---
  *
- * The lists (nccl.settings, nccl.env) and the groups of the other options are
- * read and written by functions of their own.
+ * The lists (nccl.settings, nccl.env), the groups of the other options and the
+ * policy (common/policy.h) are read and written by functions of their own.
  */
 
 /* The types of members that a field can describe. */
@@ -45,15 +46,13 @@ struct jobconf_field {
     const char *text; /* default of a string */
 };
 
-/* A row of the table; STRING and POLICY are short forms. */
+/* A row of the table; STRING is a short form. */
 #define FIELD(group, key, kind, member, number, text)                          \
     {                                                                          \
         group, key, kind, offsetof(struct jp_jobconf, member), number, text    \
     }
 #define STRING(group, key, member, text)                                       \
     FIELD(group, key, JOBCONF_STRING, member, 0, text)
-#define POLICY(key, number)                                                    \
-    FIELD("policy", #key, JOBCONF_U32, policy.key, number, NULL)
 
 static const struct jobconf_field jobconf_fields[] = {
     FIELD("", "schema", JOBCONF_U32, schema, 0, NULL),
@@ -90,17 +89,6 @@ static const struct jobconf_field jobconf_fields[] = {
     STRING("nccl", "container_paths", container_paths, ""),
     STRING("nccl", "container_note", container_note, ""),
     FIELD("nccl", "summary", JOBCONF_SUMMARY, summary, JP_SUMMARY_AUTO, NULL),
-    POLICY(finish_limit_ms, JP_DEF_FINISH_LIMIT_MS),
-    POLICY(alldone_wait_ms, JP_DEF_ALLDONE_WAIT_MS),
-    POLICY(report_limit_ms, JP_DEF_REPORT_LIMIT_MS),
-    POLICY(report_threads, JP_DEF_REPORT_THREADS),
-    POLICY(report_nice, JP_DEF_REPORT_NICE),
-    POLICY(claim_stale_ms, JP_DEF_CLAIM_STALE_MS),
-    POLICY(watcher_delay_ms, JP_DEF_WATCHER_DELAY_MS),
-    POLICY(watcher_life_ms, JP_DEF_WATCHER_LIFE_MS),
-    POLICY(util_period_ms, JP_DEF_UTIL_PERIOD_MS),
-    POLICY(util_disk_mib, JP_DEF_UTIL_DISK_MIB),
-    POLICY(hang_suspect_ms, JP_DEF_HANG_SUSPECT_MS),
 };
 static const size_t jobconf_n_fields = sizeof(jobconf_fields) /
                                        sizeof(*jobconf_fields);
@@ -267,6 +255,28 @@ static int read_scalars(const struct source *src, const config_t *cfg,
         s = group ? config_setting_get_member(group, field->key) : NULL;
         if (s && read_field(src, s, field, slot) < 0)
             return -1;
+    }
+    return 0;
+}
+
+/* Sets the policy to its defaults, then to the file's values. */
+static int read_policy(const struct source *src, const config_t *cfg,
+                       struct jp_policy *policy)
+{
+    const struct jp_policy_row *row;
+    config_setting_t *group, *s;
+    uint64_t v;
+
+    policy_defaults(policy);
+    if (find_group(src, cfg, "policy", &group) < 0)
+        return -1;
+    for (size_t i = 0; group && (row = policy_row(i)); i++) {
+        s = config_setting_get_member(group, row->key);
+        if (!s)
+            continue;
+        if (read_number(src, s, UINT32_MAX, &v) < 0)
+            return -1;
+        *policy_value(policy, row) = (uint32_t) v;
     }
     return 0;
 }
@@ -446,6 +456,7 @@ int jobconf_parse(const char *text, size_t len, const char *name,
         goto out;
     }
     if (read_scalars(&src, &cfg, &conf) < 0 ||
+        read_policy(&src, &cfg, &conf.policy) < 0 ||
         read_settings(&src, &cfg, "nccl", &conf.settings, &conf.n_settings) <
             0 ||
         read_sides(&src, &cfg, &conf) < 0 || read_env(&src, &cfg, &conf) < 0)
@@ -617,6 +628,19 @@ static int put_sides(FILE *f, const struct jp_jobconf *conf)
     return 0;
 }
 
+static void put_policy(FILE *f, const struct jp_policy *policy)
+{
+    struct jp_policy values = *policy;
+    const struct jp_policy_row *row;
+
+    fputs("policy = {\n", f);
+    for (size_t i = 0; (row = policy_row(i)); i++) {
+        fprintf(f, "  %s = ", row->key);
+        put_u32(f, *policy_value(&values, row));
+    }
+    fputs("};\n", f);
+}
+
 /* Writes the whole file, group by group in the order of the table. */
 static int put_all(FILE *f, const struct jp_jobconf *conf)
 {
@@ -645,6 +669,7 @@ static int put_all(FILE *f, const struct jp_jobconf *conf)
                  fputs("};\n", f) < 0 || put_sides(f, conf) < 0)
             return -1;
     }
+    put_policy(f, &conf->policy);
     return 0;
 }
 

@@ -46,7 +46,7 @@ struct jp_envvar {
                      reason */
 };
 
-/* Limits and times of the protocol; common/defaults.h has their reasons. */
+/* Limits and times of the protocol, rows of common/policy.h. */
 struct jp_policy {
     uint32_t finish_limit_ms;  /* finish on a node is killed after this */
     uint32_t alldone_wait_ms;  /* the report waits for the nodes */
@@ -56,8 +56,9 @@ struct jp_policy {
     uint32_t claim_stale_ms;   /* a claim without heartbeat can be stolen */
     uint32_t watcher_delay_ms; /* time from alldone to the watcher's report */
     uint32_t watcher_life_ms;
-    uint32_t util_period_ms;  /* between samples of utilisation; 0: none */
-    uint32_t util_disk_mib;   /* disk space of the samples on a node */
+    /* what the node agent runs; the options describe them */
+    uint32_t period_ms;       /* between samples; 0: none */
+    uint32_t disk_mib;        /* disk space of the samples on a node */
     uint32_t hang_suspect_ms; /* an operation in flight for longer may hang; 0:
                                  no check */
 };

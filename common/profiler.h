@@ -14,6 +14,7 @@
 #include "common/knob.h"
 #include "common/options.h"
 
+struct jp_policy_row; /* common/policy.h */
 struct jp_profiler;
 struct plan_side;
 
@@ -83,6 +84,9 @@ struct jp_profiler {
     const struct jp_knob *knobs;
     /* Keys that only the site sets; {0} ends them, NULL: none. */
     const struct jp_knob *site_keys;
+    /* Limits of what its option runs; a row without a key ends them, NULL:
+     * none. */
+    const struct jp_policy_row *policy;
     const char *library;   /* site key of its library, NULL: none */
     const char *release;   /* site key of the NCCL release of that library */
     const char *installed; /* its library if the site names none; NULL: it

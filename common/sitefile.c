@@ -18,6 +18,7 @@
 
 #include "common/defaults.h"
 #include "common/nearest.h"
+#include "common/policy.h"
 #include "common/quote.h"
 #include "common/siteflat.h"
 #include "common/vector.h"
@@ -154,46 +155,6 @@ static const struct jp_knob site_policy[] = {
              "modules")},
     {0}};
 
-/* The policy: each key with its member of struct jp_policy. Times become
- * milliseconds there. */
-static const struct {
-    struct jp_knob knob;
-    size_t offset;
-} policies[] = {
-#define POLICY(key, kind, min, max, member, help)                              \
-    {                                                                          \
-        {JP_KNOB(key, kind, min, max, NULL, NULL, help)},                      \
-            offsetof(struct jp_policy, member)                                 \
-    }
-    POLICY("finish_limit", JP_KNOB_TIME, JP_SECOND / 10, 5 * JP_SECOND,
-           finish_limit_ms,
-           "time limit of a node's finish, which is then killed"),
-    POLICY("alldone_wait", JP_KNOB_TIME, 0, 10 * MINUTE, alldone_wait_ms,
-           "time that the report waits for the nodes"),
-    POLICY("report_limit", JP_KNOB_TIME, JP_SECOND, 60 * MINUTE,
-           report_limit_ms, "time that srun waits for the report"),
-    POLICY("report_threads", JP_KNOB_COUNT, 0, 64, report_threads,
-           "threads of a report; 0: one for each CPU, at most 8"),
-    POLICY("report_nice", JP_KNOB_COUNT, 0, 19, report_nice,
-           "niceness of a report in srun"),
-    POLICY("claim_stale", JP_KNOB_TIME, 3 * JP_SECOND, 10 * MINUTE,
-           claim_stale_ms,
-           "time without a heartbeat after which another process takes over a "
-           "report"),
-    POLICY("watcher_delay", JP_KNOB_TIME, JP_SECOND, 10 * MINUTE,
-           watcher_delay_ms, "time that the watcher waits for srun's report"),
-    POLICY("watcher_life", JP_KNOB_TIME, JP_SECOND, 60 * MINUTE,
-           watcher_life_ms, "time limit of the watcher"),
-    POLICY("hang_suspect", JP_KNOB_TIME, 0, 60 * MINUTE, hang_suspect_ms,
-           "time in flight after which an operation may hang; 0: no check for "
-           "hangs"),
-    POLICY("util_disk", JP_KNOB_COUNT, 1, 4096, util_disk_mib,
-           "MiB of utilisation samples for each node"),
-#undef POLICY
-};
-
-#define N(array) (sizeof(array) / sizeof(*(array)))
-
 /* Appends a key; one too many is dropped. */
 static void add_key(struct sitekey *keys, size_t *n, const char *group,
                     const struct jp_knob *knob, bool site_only)
@@ -260,6 +221,7 @@ static void add_option(const struct jp_grammar *grammar, struct sitekey *keys,
 /* First the keys of each option, then those of the site. */
 size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX])
 {
+    const struct jp_policy_row *row;
     size_t n = 0;
 
     for (enum jp_option i = 0; i < OPTIONS; i++)
@@ -269,10 +231,11 @@ size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX])
     add_site("history", site_history, keys, &n);
     add_site("metrics", site_metrics, keys, &n);
     add_site("policy", site_policy, keys, &n);
-    for (size_t i = 0; i < N(policies) && n < SITEKEYS_MAX; i++) {
-        add_key(keys, &n, "policy", &policies[i].knob, true);
-        keys[n - 1].policy_offset = policies[i].offset;
-    }
+    for (size_t i = 0; (row = policy_row(i)) && n < SITEKEYS_MAX; i++)
+        if (row->site.name) {
+            add_key(keys, &n, "policy", &row->site, true);
+            keys[n - 1].policy_offset = row->at;
+        }
     return n;
 }
 
@@ -816,19 +779,7 @@ void sitefile_policy(const struct jp_sitefile *file, struct jp_policy *out)
     uint32_t least;
 
     /* The defaults, then what the file sets. */
-    *out = (struct jp_policy){
-        .finish_limit_ms = JP_DEF_FINISH_LIMIT_MS,
-        .alldone_wait_ms = JP_DEF_ALLDONE_WAIT_MS,
-        .report_limit_ms = JP_DEF_REPORT_LIMIT_MS,
-        .report_threads = JP_DEF_REPORT_THREADS,
-        .report_nice = JP_DEF_REPORT_NICE,
-        .claim_stale_ms = JP_DEF_CLAIM_STALE_MS,
-        .watcher_delay_ms = JP_DEF_WATCHER_DELAY_MS,
-        .watcher_life_ms = JP_DEF_WATCHER_LIFE_MS,
-        .util_period_ms = JP_DEF_UTIL_PERIOD_MS,
-        .util_disk_mib = JP_DEF_UTIL_DISK_MIB,
-        .hang_suspect_ms = JP_DEF_HANG_SUSPECT_MS,
-    };
+    policy_defaults(out);
     for (size_t i = 0; i < n; i++) {
         const struct sitefile_value *value;
 

@@ -151,7 +151,4 @@ struct node_module {
     void (*destroy)(void *state); /* takes NULL */
 };
 
-extern const struct node_module util_module;
-extern const struct node_module clock_module;
-
 #endif

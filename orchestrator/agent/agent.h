@@ -322,20 +322,9 @@ void runmarks_each(const char *dir, enum runmark mark,
  *
  * job.conf is in the user's directory, and the job may change it. Its limits
  * and times apply to processes that outlive the step, so they count only up to
- * these ceilings. If the site file, which belongs to root, sets a higher value,
- * that is the ceiling.
+ * the ceilings of common/policy.h. If the site file, which belongs to root,
+ * sets a higher value, that is the ceiling.
  */
-
-struct ceiling {
-    const char *key; /* of job.conf's group "policy" */
-    size_t offset;   /* in struct jp_policy */
-    uint32_t min, max;
-    const char *reason; /* a clause */
-};
-
-/* One row for each member of struct jp_policy. */
-extern const struct ceiling ceilings[];
-extern const size_t n_ceilings;
 
 /* The ceiling of KillWait in job.conf. At sites with a longer KillWait, the
  * watcher reports no steps with a runner. */

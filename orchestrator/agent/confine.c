@@ -13,31 +13,9 @@
 #include "common/defaults.h"
 #include "common/jobconf.h"
 #include "common/plan.h"
+#include "common/policy.h"
 
 /* --- ceilings of a job.conf ---------------------------------------------- */
-
-/* A row of the table; key is also the member's name. */
-#define ROW(key, min, max, reason)                                             \
-    {                                                                          \
-#key, offsetof(struct jp_policy, key), min, max, reason                \
-    }
-
-const struct ceiling ceilings[] = {
-    ROW(finish_limit_ms, 100, 5000, "the module kills finish after 6 s"),
-    ROW(alldone_wait_ms, 0, 60000, "four times the default"),
-    ROW(report_limit_ms, 0, 120000, "four times the default"),
-    ROW(report_threads, 0, JP_REPORT_THREADS_MAX,
-        "what the default takes at most"),
-    ROW(report_nice, 0, 19, "the kernel's range"),
-    ROW(claim_stale_ms, 500, 120000,
-        "the time a claim stays without its owner"),
-    ROW(watcher_delay_ms, 100, 60000, "the watcher checks four times in it"),
-    ROW(watcher_life_ms, 1000, 300000, "five times the default"),
-    ROW(util_period_ms, 0, 60000, "a report of slower samples shows little"),
-    ROW(util_disk_mib, 1, 4096, "64 times the default"),
-    ROW(hang_suspect_ms, 0, 3600000, "an hour is not the start of a hang"),
-};
-const size_t n_ceilings = sizeof(ceilings) / sizeof(*ceilings);
 
 void ceiling_site(const char *config, struct jp_policy *site)
 {
@@ -51,24 +29,19 @@ void ceiling_site(const char *config, struct jp_policy *site)
     sitefile_fini(&file);
 }
 
-/* A member of the policy by its offset. */
-static uint32_t value_of(const struct jp_policy *policy, size_t offset)
-{
-    return *(const uint32_t *) ((const char *) policy + offset);
-}
-
 unsigned ceiling_apply(struct jp_policy *policy, const struct jp_policy *site)
 {
+    struct jp_policy own = site ? *site : (struct jp_policy){0};
+    const struct jp_policy_row *row;
     unsigned moved = 0;
 
-    for (size_t i = 0; i < n_ceilings; i++) {
-        const struct ceiling *row = &ceilings[i];
-        uint32_t *value = (uint32_t *) ((char *) policy + row->offset);
+    for (size_t i = 0; (row = policy_row(i)); i++) {
+        uint32_t *value = policy_value(policy, row);
         uint32_t max = row->max, was = *value;
 
         /* Root may raise a ceiling, never the job. */
-        if (site && value_of(site, row->offset) > max)
-            max = value_of(site, row->offset);
+        if (*policy_value(&own, row) > max)
+            max = *policy_value(&own, row);
         if (*value > max)
             *value = max;
         if (*value < row->min)

@@ -398,7 +398,7 @@ static void read_agents(struct report_session *session, struct material *m)
     struct feature_set before = m->features;
 
     agents_load(session->dir, m->nodes,
-                session->has_conf ? session->conf.policy.util_period_ms : 0,
+                session->has_conf ? session->conf.policy.period_ms : 0,
                 &m->agents);
     if (session->has_conf)
         correct_release(&session->conf, &m->agents);

@@ -55,7 +55,7 @@ struct node_args {
     const char *node;
     const char *script; /* a step that is not srun's; NULL: it is */
     /* from begin to the agent; clocks 1: the agent reads a struct clock_conf */
-    uint32_t util_period_ms, util_disk_mib, clocks;
+    uint32_t period_ms, disk_mib, clocks;
     struct jp_seat seat; /* dir NULL: not given */
 };
 
@@ -75,8 +75,8 @@ static const struct cmd_option rows[] = {
     {"nodeid", "N", NULL, OPT_COUNT(seat.nodeid, 0, UINT32_MAX)},
     {"component", "N", NULL, OPT_COUNT(seat.component, 1, INT64_MAX)},
     {"nodes", "N", NULL, OPT_COUNT(seat.nodes, 1, UINT32_MAX)},
-    {"period", "N", NULL, OPT_COUNT(util_period_ms, 0, UINT32_MAX)},
-    {"disk", "N", NULL, OPT_COUNT(util_disk_mib, 1, UINT32_MAX)},
+    {"period", "N", NULL, OPT_COUNT(period_ms, 0, UINT32_MAX)},
+    {"disk", "N", NULL, OPT_COUNT(disk_mib, 1, UINT32_MAX)},
     {"clocks", "N", NULL, OPT_COUNT(clocks, 0, UINT32_MAX)},
 };
 
@@ -223,8 +223,8 @@ static void become_agent(const struct node_args *args,
     snprintf(nodes, sizeof(nodes), "%u", args->seat.nodes);
     snprintf(component, sizeof(component), "%llu",
              (unsigned long long) args->seat.component);
-    snprintf(period, sizeof(period), "%u", policy->util_period_ms);
-    snprintf(disk, sizeof(disk), "%u", policy->util_disk_mib);
+    snprintf(period, sizeof(period), "%u", policy->period_ms);
+    snprintf(disk, sizeof(disk), "%u", policy->disk_mib);
     /* an alarm would survive exec and end the agent */
     alarm(0);
     execv("/proc/self/exe", (char *const *) argv);
@@ -236,7 +236,7 @@ static void become_agent(const struct node_args *args,
  * queries, so a child does them and the agent does not wait. */
 static void stay(const struct node_args *args, const struct begin_told *told)
 {
-    bool agent = told->policy.util_period_ms || told->clock.cadence_us ||
+    bool agent = told->policy.period_ms || told->clock.cadence_us ||
                  told->policy.hang_suspect_ms;
     pid_t pid = agent ? fork() : 0;
 
@@ -464,10 +464,10 @@ static int run_agent(const struct node_args *args, struct jp_error *err)
     named = sitefile_find(&site, "rsmi_library");
     place->rsmi_library = named ? named->value : NULL;
     place->gpus = getenv("SLURM_STEP_GPUS") ?: getenv("SLURM_JOB_GPUS");
-    place->period_ms = args->util_period_ms;
+    place->period_ms = args->period_ms;
     if (place->period_ms && place->period_ms < MIN_PERIOD_MS)
         place->period_ms = MIN_PERIOD_MS;
-    place->disk_bytes = (uint64_t) args->util_disk_mib << 20;
+    place->disk_bytes = (uint64_t) args->disk_mib << 20;
     place->log = log_line;
     place->log_arg = (void *) args->seat.dir;
     place->nodeid = args->seat.nodeid;
@@ -497,7 +497,7 @@ static int cmd_agent(int argc, char **argv)
      * once: their cost would be unknown, and their numbers free for others. */
     signal(SIGCHLD, SIG_DFL);
     if (node_args_parse(argc, argv, &args, &err) < 0 || !args.seat.dir ||
-        !args.util_disk_mib) {
+        !args.disk_mib) {
         quote_printf(stderr, "agent: bad arguments\n");
         return JP_EXIT_USAGE;
     }

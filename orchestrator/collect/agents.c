@@ -54,7 +54,7 @@ static void add_loaded(struct jp_agents *a, const char *name,
     uint32_t n = a->loaded.n;
 
     /* replaces an entry without a version */
-    util_loaded_add(&a->loaded, name, version);
+    loaded_add(&a->loaded, name, version);
     for (uint32_t i = 0; i < a->loaded.n; i++)
         if (strcmp(a->loaded.list[i].name, name) == 0 &&
             (strcmp(a->loaded.list[i].version, version) == 0 || !*version)) {
@@ -107,7 +107,7 @@ static void take_module(struct jp_agents *a, const char *node,
     if (*why && !strstr(why, "no GPU") && a->troubled++ == 0)
         snprintf(a->trouble, sizeof(a->trouble), "%.32s: %s", node,
                  clean_text(why, JP_CLEAN_ASCII, clean, sizeof(clean)));
-    for (size_t i = 0; i < json_array_size(list) && i < UTIL_LOADED_MAX; i++) {
+    for (size_t i = 0; i < json_array_size(list) && i < LOADED_MAX; i++) {
         const json_t *one = json_array_get(list, i);
 
         add_loaded(a, text_of(one, "name"), text_of(one, "version"));
@@ -201,7 +201,7 @@ char *agents_loaded(const struct jp_agents *a, char *buf, size_t size)
 
     *buf = '\0';
     for (uint32_t i = 0; i < a->loaded.n && len < size; i++) {
-        const struct util_library *one = &a->loaded.list[i];
+        const struct loaded_library *one = &a->loaded.list[i];
 
         len += (size_t) snprintf(buf + len, size - len, "%s%s%s%s",
                                  len ? ", " : "", one->name,

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "orchestrator/collect/nodes.h"
-#include "plugins/util/util_loaded.h"
+#include "common/loaded.h"
 
 #define JP_AGENTS_TEXT 300 /* buffer size for agents_text */
 
@@ -35,8 +35,8 @@ struct jp_agents {
     char trouble[200];   /* the error of the first of them; "": none */
     struct jp_unwatched unwatched[JP_UNWATCHED_MAX];
     uint32_t n_unwatched; /* nodes; only the first ones are in the list */
-    struct util_loaded loaded;
-    uint32_t on[UTIL_LOADED_MAX]; /* number of nodes that have it */
+    struct loaded_list loaded;
+    uint32_t on[LOADED_MAX]; /* number of nodes that have it */
 };
 
 /* Reads the records of all nodes. period_ms: from job.conf; 0: unknown. */

@@ -42,10 +42,28 @@ const void *feature_data_of(const struct feature_set *set, const char *name)
     return NULL;
 }
 
+bool feature_coincides(const struct feature_set *set, size_t finding,
+                       struct feature_coincidence *out)
+{
+    for (size_t i = 0; set && feature_registry[i]; i++)
+        if (feature_registry[i]->coincides && set->data[i] &&
+            feature_registry[i]->coincides(set->data[i], finding, out))
+            return true;
+    return false;
+}
+
 const struct feature *feature_named(const char *name)
 {
     for (size_t i = 0; feature_registry[i]; i++)
         if (!strcmp(feature_registry[i]->name, name))
+            return feature_registry[i];
+    return NULL;
+}
+
+const struct feature *feature_sampler(void)
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->samples)
             return feature_registry[i];
     return NULL;
 }

@@ -99,6 +99,26 @@ struct feature_explain {
     void *arg;
 };
 
+/* What coincides with a finding, by the samples of a feature. Borrowed from its
+ * data. */
+#define FEATURE_LOOKED_MAX 19 /* most n_looked */
+struct feature_coincidence {
+    const char *why;     /* a sentence; "": nothing is unusual */
+    char *const *looked; /* n_looked kinds of causes that could have been seen,
+                          * words of the schema */
+    size_t n_looked;
+    const struct jp_table *table; /* its rows from first on, strongest first */
+    size_t first, n;
+};
+
+/* A metric of the samples, rows of "series" in the feature's object of
+ * summary.json, whose largest value job.json keeps of each step. Constants. */
+#define FEATURE_KEPT_MAX 32 /* metrics of a feature */
+struct feature_kept {
+    const char *scope, *metric, *unit; /* words of such a row */
+    const char *help;                  /* one phrase */
+};
+
 /* What a verdict on a step needs to know of figures that agents take by
  * themselves, where nothing was profiled. */
 enum { FEATURE_GAPS = 120 };
@@ -177,6 +197,15 @@ struct feature {
      * findings are explained. Where nothing was profiled, their sentence
      * ("text" in summary.json) is the answer that srun prints. */
     bool samples;
+    /* Sentences of such a feature on the first screen: nothing of a finding is
+     * unusual in the samples; there are none, and how to get them; the same as
+     * the note of a tile. */
+    const char *usual, *unsampled, *offer;
+    /* The i-th metric that job.json keeps; false: no more. */
+    bool (*kept)(size_t i, struct feature_kept *out);
+    /* Formats a value of it with its unit into buf of JP_FIGURE_LEN bytes.
+     * Returns buf. */
+    char *(*kept_figure)(size_t i, double value, char *buf);
 
     /* --- data: whatever read() makes */
 
@@ -266,6 +295,10 @@ struct feature {
      * less than JP_PLAIN_CHECKS. */
     const char *const *checks;
 
+    /* What coincides with the i-th finding. false: nobody looked there. */
+    bool (*coincides)(const void *data, size_t finding,
+                      struct feature_coincidence *out);
+
     /* --- files of a report */
 
     /* With a file in csv/. Ends with NULL; may be NULL. */
@@ -293,7 +326,8 @@ struct feature {
     int (*files)(const struct jp_report *report, const char *dir,
                  struct jp_error *err);
 
-    /* --- the page's first screen, if the feature is alone */
+    /* --- the page's first screen. The first four tiles and the picture are for
+     * a feature that is alone. */
 
     /* The first four tiles. */
     void (*tiles)(const struct jp_report *report,
@@ -302,6 +336,12 @@ struct feature {
      * their number. */
     size_t (*further_tiles)(const struct jp_report *report,
                             struct first_screen_tile *tiles, size_t room);
+    /* Tiles about the step: what limits it, and how long a step of the
+     * program's loop takes. false: unknown, or there is nothing to say. */
+    bool (*tile_bound)(const struct jp_report *report,
+                       struct first_screen_tile *tile);
+    bool (*tile_pace)(const struct jp_report *report,
+                      struct first_screen_tile *tile);
     /* The picture that proves the verdict. 1: nothing to draw. */
     int (*proof)(const struct jp_report *report, FILE *out);
 
@@ -349,6 +389,8 @@ const void *feature_data(const struct feature_set *set,
 const void *feature_data_of(const struct feature_set *set, const char *name);
 /* The feature of that name, or NULL. */
 const struct feature *feature_named(const char *name);
+/* The feature that takes samples, or NULL. */
+const struct feature *feature_sampler(void);
 /* Sets the data of a feature, which only feature_fini destroys. */
 void feature_lend(struct feature_set *set, const struct feature *feature,
                   void *data);
@@ -384,6 +426,11 @@ void feature_readers(const struct backend *readers[FEATURES_MAX + 1]);
 void feature_judge_operations(const struct feature_set *set,
                               struct jp_result *result,
                               struct jp_insight *insight);
+
+/* What coincides with the i-th finding, by the first feature that looked;
+ * false: none has. set may be NULL. */
+bool feature_coincides(const struct feature_set *set, size_t finding,
+                       struct feature_coincidence *out);
 
 /* Writes a report's tables in dir in these formats (bit i is that of
  * feature_registry[i]). Ends with the first one that fails: -1, *failed and

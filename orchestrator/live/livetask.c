@@ -8,7 +8,7 @@
 
 #include "common/num.h"
 #include "common/ownproc.h"
-#include "plugins/util/util_kernel.h"
+#include "common/procfs.h"
 
 #define IO_BYTES 1024 /* of /proc/PID/io */
 #define MS_NS UINT64_C(1000000)
@@ -35,7 +35,7 @@ static uint64_t hex_behind(const char *text, const char *key)
 /* Turns "unknown" into 0. */
 static uint64_t known(uint64_t value)
 {
-    return value == UTIL_NONE ? 0 : value;
+    return value == PROCFS_NONE ? 0 : value;
 }
 
 /* Takes the figures of the process from what its check has read, and the rest.
@@ -44,10 +44,10 @@ static int read_files(int dir, const struct ownproc_texts *texts,
                       struct livetask *task)
 {
     char text[IO_BYTES];
-    struct util_process p = {0};
+    struct procfs_process p = {0};
     long hz = sysconf(_SC_CLK_TCK);
 
-    if (!util_read_process(texts->stat, &p))
+    if (!procfs_read_process(texts->stat, &p))
         return -1;
     task->state = ownproc_state(texts->stat);
     if (task->state == 'Z' || task->state == 'X')
@@ -56,13 +56,13 @@ static int read_files(int dir, const struct ownproc_texts *texts,
                    (uint64_t) (hz > 0 ? hz : 100);
     /* "io" may be unreadable, for instance after a change of credentials; its
      * member then keeps its value. */
-    task->traced = known(util_find(texts->status, "TracerPid:")) > 0;
+    task->traced = known(procfs_find(texts->status, "TracerPid:")) > 0;
     task->caught = hex_behind(texts->status, "\nSigCgt:");
     if (ownproc_read(dir, "io", text, sizeof(text)) > 0)
-        task->io_bytes = known(util_find(text, "rchar:")) +
-                         known(util_find(text, "wchar:")) +
-                         known(util_find(text, "read_bytes:")) +
-                         known(util_find(text, "write_bytes:"));
+        task->io_bytes = known(procfs_find(text, "rchar:")) +
+                         known(procfs_find(text, "wchar:")) +
+                         known(procfs_find(text, "read_bytes:")) +
+                         known(procfs_find(text, "write_bytes:"));
     return 1;
 }
 

@@ -20,7 +20,6 @@
 #include "common/figure.h"
 #include "common/profiler.h"
 #include "common/quote.h"
-#include "orchestrator/cause/cause.h"
 #include "orchestrator/insight/plain.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/sections.h"
@@ -34,6 +33,7 @@
 #define JUDGED_BYTES 260 /* three lines */
 #define PACE_BYTES 400   /* cut to one line when printed */
 #define WHY_BYTES 260    /* three lines */
+#define USED_BYTES 400   /* what was sampled */
 /* bytes of a finding that are searched for in the verdict */
 #define SAID_BYTES 80
 #define VERDICT_BYTES 270 /* three lines */
@@ -581,11 +581,11 @@ static unsigned columns_of(FILE *out)
 /* The sentence on what was sampled; "": nothing. */
 static const char *sampled_of(const json_t *root)
 {
-    for (size_t i = 0; feature_registry[i]; i++)
-        if (feature_registry[i]->samples)
-            return summary_file_text(
-                json_object_get(root, feature_registry[i]->name), "text");
-    return "";
+    const struct feature *sampler = feature_sampler();
+
+    return sampler
+               ? summary_file_text(json_object_get(root, sampler->name), "text")
+               : "";
 }
 
 /* Prints one line for logs: the verdict and where the report is. */
@@ -598,7 +598,7 @@ static void print_line(const json_t *root, const char *step_dir, FILE *out)
     const char *said = summary_file_sentence(verdict);
     const char *missing = missing_of(root);
     bool alone = !strcmp(said, JP_PLAIN_NOTHING);
-    char text[1024], used[JP_UTIL_TEXT], dir[JP_CLEAN_MAX];
+    char text[1024], used[USED_BYTES], dir[JP_CLEAN_MAX];
 
     /* a log may be read by any program, so nothing raw goes into it */
     clean_text(said, how, text, sizeof(text));

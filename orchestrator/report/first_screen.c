@@ -5,7 +5,6 @@
  * the first two depend on the verdict and on the finding that made it
  * (worst_of). The command and the checks are also used by summary.txt and
  * summary.json. */
-#include "orchestrator/cause/cause_feature.h"
 #include "orchestrator/report/report.h"
 
 #include <ctype.h>
@@ -216,22 +215,22 @@ static bool is_sampled(const struct jp_report *report)
     return false;
 }
 
-/* What limits the job, by the samples of utilisation. */
-void first_screen_bound(const struct jp_report *report,
-                        struct first_screen_tile *t)
+/* What limits the job, by samples. */
+static void tile_bound(const struct jp_report *report,
+                       struct first_screen_tile *t)
 {
-    const struct jp_bottlenecks *b = bottlenecks_of(report);
-
     t->label = "Bound by";
-    if (b && b->n) {
-        SAY(t->value, "%s", bottleneck_titles[b->at[0].kind]);
-        SAY(t->note, "%.120s", b->at[0].text);
-    } else if (is_sampled(report)) {
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->tile_bound &&
+            report_has(report, feature_registry[i]) &&
+            feature_registry[i]->tile_bound(report, t))
+            return;
+    if (is_sampled(report)) {
         SAY(t->value, "nothing");
         SAY(t->note, "no resource is near its limit");
     } else {
         SAY(t->value, "not sampled");
-        SAY(t->note, "--util-profile samples CPU, GPU and network");
+        SAY(t->note, "%s", feature_sampler() ? feature_sampler()->offer : "");
     }
 }
 
@@ -281,18 +280,12 @@ static void tile_ran(const struct jp_report *report,
 static bool tile_pace(const struct jp_report *report,
                       struct first_screen_tile *t)
 {
-    const struct jp_iteration *i = iteration_of(report);
-
-    if (!i || !i->source || !(i->period_us > 0))
-        return false;
-    t->label = "Pace";
-    SAY(t->value, "%s", FIG_US(i->period_us));
-    if (i->ops)
-        SAY(t->note, "a step of %s operation%s", FIG_COUNT(i->ops),
-            plural(i->ops));
-    else
-        SAY(t->note, "a step, by samples of utilisation");
-    return true;
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->tile_pace &&
+            report_has(report, feature_registry[i]) &&
+            feature_registry[i]->tile_pace(report, t))
+            return true;
+    return false;
 }
 
 /* The share of time in which processes communicate. */
@@ -322,7 +315,7 @@ static size_t tiles_fine(const struct jp_report *report,
     tile_network(report, &tiles[n++]);
     tile_data(report, &tiles[n++]);
     if (n < TILES)
-        first_screen_bound(report, &tiles[n++]);
+        tile_bound(report, &tiles[n++]);
     return n;
 }
 
@@ -365,7 +358,7 @@ static size_t make_tiles(const struct jp_report *report,
 
     if (alone && alone->tiles) {
         alone->tiles(report, tiles);
-        first_screen_bound(report, &tiles[4]);
+        tile_bound(report, &tiles[4]);
         return TILES;
     }
     if (word == JP_VERDICT_OK)
@@ -382,7 +375,7 @@ static size_t make_tiles(const struct jp_report *report,
         tile_data(report, &tiles[n++]);
         tile_network(report, &tiles[n++]);
     }
-    first_screen_bound(report, &tiles[n++]);
+    tile_bound(report, &tiles[n++]);
     return n;
 }
 
@@ -443,23 +436,22 @@ static void put_sentence(FILE *out, const char *text)
 static void put_why(const struct jp_report *report, const struct jp_finding *f,
                     FILE *out)
 {
-    const struct jp_cause_look *look =
-        f ? causes_look(causes_of(report),
-                        (size_t) (f - report->insight->findings.at))
-          : NULL;
+    struct feature_coincidence with = {.why = ""};
 
     if (!f || f->kind == JP_FINDING_HANG || f->kind == JP_FINDING_CRASH ||
         f->kind == JP_FINDING_UNEVEN)
         return;
+    feature_coincides(report->features,
+                      (size_t) (f - report->insight->findings.at), &with);
+    if (!*with.why && !feature_sampler())
+        return;
     fputs("<h2>Why</h2><p>", out);
-    if (look && *look->why)
-        put_sentence(out, look->why);
-    else if (is_sampled(report))
-        fputs("The samples of utilisation show nothing unusual there.", out);
+    if (*with.why)
+        put_sentence(out, with.why);
     else
-        put_words(out, "Utilisation was not sampled. --util-profile would show "
-                       "what happens at the same time.");
-    if (look && look->n)
+        put_words(out, is_sampled(report) ? feature_sampler()->usual
+                                          : feature_sampler()->unsampled);
+    if (with.n)
         fputs(" <a href=\"#causes\">All causes</a>", out);
     fputs("</p>\n", out);
 }

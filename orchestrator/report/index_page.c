@@ -7,111 +7,93 @@
  * member shows as "-" or is left out. */
 #include "orchestrator/report/index_page.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/figure.h"
+#include "common/loaded.h"
 #include "common/quote.h"
 #include "common/sorted.h"
+#include "orchestrator/feature/feature.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/picture.h"
 #include "orchestrator/report/summary_file.h"
-#include "orchestrator/util/util.h"
-#include "plugins/util/util_loaded.h"
 
 #define NAME_MAX_BYTES 64 /* of a metric's key, or of a library's name */
 #define VERSIONS_MAX 96   /* of the versions of one library */
 
-/* The metrics kept per step, in the page's order. */
-static const struct {
-    enum jp_util_scope scope;
-    enum util_kind kind;
-    unsigned column;
-} kept[] = {
-    {JP_UTIL_GPU, UTIL_GPU, GPU_SM},
-    {JP_UTIL_GPU, UTIL_GPU, GPU_MEMORY_BUSY},
-    {JP_UTIL_GPU, UTIL_GPU, GPU_MEMORY_USED},
-    {JP_UTIL_GPU, UTIL_GPU, GPU_PCIE_IN},
-    {JP_UTIL_GPU, UTIL_GPU, GPU_PCIE_OUT},
-    {JP_UTIL_GPU, UTIL_GPU, GPU_POWER},
-    {JP_UTIL_GPU, UTIL_GPU, GPU_TEMPERATURE},
-    {JP_UTIL_STEP, UTIL_TASK, TASK_USER},
-    {JP_UTIL_STEP, UTIL_TASK, TASK_SYSTEM},
-    {JP_UTIL_STEP, UTIL_TASK, TASK_MEMORY},
-    {JP_UTIL_STEP, UTIL_TASK, TASK_READ},
-    {JP_UTIL_STEP, UTIL_TASK, TASK_WRITE},
-    {JP_UTIL_NODE, UTIL_NODE, NODE_BUSY},
-    {JP_UTIL_NODE, UTIL_NODE, NODE_MEMORY_USED},
-    {JP_UTIL_NODE, UTIL_NODE, NODE_NET_IN},
-    {JP_UTIL_NODE, UTIL_NODE, NODE_NET_OUT},
-    {JP_UTIL_NODE, UTIL_NODE, NODE_DISK_READ},
-    {JP_UTIL_NODE, UTIL_NODE, NODE_DISK_WRITE},
-    {JP_UTIL_PORT, UTIL_PORT, PORT_IN},
-    {JP_UTIL_PORT, UTIL_PORT, PORT_OUT},
-};
-#define N_KEPT (sizeof(kept) / sizeof(*kept))
-
-/* Returns the description of the i-th kept metric. */
-static const struct util_column *column_of(size_t i)
+/* Finds the kept metric i; false: there are no more, or nothing samples. */
+static bool find_kept(size_t i, struct feature_kept *out)
 {
-    return &util_tables[kept[i].kind].columns[kept[i].column];
+    const struct feature *sampler = feature_sampler();
+
+    return sampler && sampler->kept && i < FEATURE_KEPT_MAX &&
+           sampler->kept(i, out);
+}
+
+/* The key of the maxima in job.json; "": nothing samples. */
+static const char *kept_key(void)
+{
+    return feature_sampler() ? feature_sampler()->name : "";
 }
 
 /* "gpu.sm" */
-static const char *key_of(size_t i, char key[NAME_MAX_BYTES])
+static const char *key_of(const struct feature_kept *kept,
+                          char key[NAME_MAX_BYTES])
 {
-    snprintf(key, NAME_MAX_BYTES, "%s.%s", util_scope_name(kept[i].scope),
-             column_of(i)->name);
+    snprintf(key, NAME_MAX_BYTES, "%s.%s", kept->scope, kept->metric);
     return key;
 }
 
 /* --- a step --------------------------------------------------------------- */
 
-/* Finds the kept metric that a row of summary.json's util.series belongs to;
- * N_KEPT: none. */
-static size_t find_kept(const json_t *row)
+/* Finds the kept metric that a row of the samples' series belongs to. Returns
+ * its index; FEATURE_KEPT_MAX: none. */
+static size_t kept_of(const json_t *row, struct feature_kept *kept)
 {
     const char *scope = summary_file_text(row, "scope"),
                *metric = summary_file_text(row, "metric");
 
     /* the list is short, and job.json has few rows */
-    for (size_t i = 0; i < N_KEPT; i++)
-        if (strcmp(util_scope_name(kept[i].scope), scope) == 0 &&
-            strcmp(column_of(i)->name, metric) == 0)
+    for (size_t i = 0; find_kept(i, kept); i++)
+        if (strcmp(kept->scope, scope) == 0 &&
+            strcmp(kept->metric, metric) == 0)
             return i;
-    return N_KEPT;
+    return FEATURE_KEPT_MAX;
 }
 
 /* The rows over all members come first and hold the maximum. The member is that
  * of the first later row with the same maximum. */
 static void put_maxima(struct jp_json *j, json_t *entry, const json_t *series)
 {
-    json_t *util = json_out_object(j);
-    json_t *found[N_KEPT] = {NULL};
+    json_t *maxima = json_out_object(j);
+    json_t *found[FEATURE_KEPT_MAX] = {NULL};
+    struct feature_kept kept;
     char key[NAME_MAX_BYTES];
 
     for (size_t r = 0; r < json_array_size(series); r++) {
         const json_t *row = json_array_get(series, r);
         const char *node = summary_file_text(row, "node");
         double max = summary_file_real(row, "max");
-        size_t i = find_kept(row);
+        size_t i = kept_of(row, &kept);
 
-        if (i == N_KEPT || !isfinite(max))
+        if (i == FEATURE_KEPT_MAX || !isfinite(max))
             continue;
         /* the row over all members: the maximum itself */
         if (!*node && !found[i]) {
             found[i] = json_out_object(j);
             json_out_real(j, found[i], "max", max);
-            json_out_put(j, util, key_of(i, key), found[i]);
+            json_out_put(j, maxima, key_of(&kept, key), found[i]);
         } else if (*node && found[i] && !json_object_get(found[i], "node") &&
                    max >= summary_file_real(found[i], "max")) {
             json_out_text(j, found[i], "node", node);
         }
     }
-    json_out_put(j, entry, "util", util);
+    json_out_put(j, entry, kept_key(), maxima);
 }
 
 /* Joins several versions, in the order of the list. */
@@ -137,28 +119,34 @@ void index_page_step(struct jp_json *j, json_t *entry, const json_t *summary)
     json_t *frameworks = json_out_object(j);
 
     /* bounded, as the summary is foreign */
-    for (size_t i = 0; i < json_array_size(list) && i < UTIL_LOADED_MAX; i++)
+    for (size_t i = 0; i < json_array_size(list) && i < LOADED_MAX; i++)
         put_framework(j, frameworks, json_array_get(list, i));
     json_out_put(j, entry, "frameworks", frameworks);
-    put_maxima(j, entry,
-               json_object_get(json_object_get(summary, "util"), "series"));
+    if (*kept_key())
+        put_maxima(
+            j, entry,
+            json_object_get(json_object_get(summary, kept_key()), "series"));
 }
 
 /* --- the job -------------------------------------------------------------- */
 
 void index_page_job(struct jp_json *j, json_t *root, const json_t *steps)
 {
-    json_t *list = json_out_array(j);
+    json_t *list;
+    struct feature_kept kept;
     char key[NAME_MAX_BYTES];
 
-    for (size_t i = 0; i < N_KEPT; i++) {
+    if (!*kept_key())
+        return;
+    list = json_out_array(j);
+    for (size_t i = 0; find_kept(i, &kept); i++) {
         const json_t *best = NULL, *step = NULL;
         json_t *row;
 
         for (size_t k = 0; k < json_array_size(steps); k++) {
             const json_t *entry = json_array_get(steps, k);
-            const json_t *one =
-                json_object_get(json_object_get(entry, "util"), key_of(i, key));
+            const json_t *one = json_object_get(
+                json_object_get(entry, kept_key()), key_of(&kept, key));
             double max = summary_file_real(one, "max");
 
             /* of equal maxima, the first step has it */
@@ -171,16 +159,16 @@ void index_page_job(struct jp_json *j, json_t *root, const json_t *steps)
         if (!best)
             continue;
         row = json_out_object(j);
-        json_out_text(j, row, "scope", util_scope_name(kept[i].scope));
-        json_out_text(j, row, "metric", column_of(i)->name);
-        json_out_text(j, row, "unit", util_unit_name(column_of(i)->unit));
+        json_out_text(j, row, "scope", kept.scope);
+        json_out_text(j, row, "metric", kept.metric);
+        json_out_text(j, row, "unit", kept.unit);
         json_out_real(j, row, "max", summary_file_real(best, "max"));
         json_out_text(j, row, "step", summary_file_text(step, "id"));
         json_out_text(j, row, "node",
                       json_string_value(json_object_get(best, "node")));
         json_out_append(j, list, row);
     }
-    json_out_put(j, root, "util", list);
+    json_out_put(j, root, kept_key(), list);
 }
 
 /* --- the page ------------------------------------------------------------- */
@@ -195,7 +183,8 @@ static const json_t *step_of(const json_t *steps, const char *id)
 }
 
 /* Writes one metric's maximum, with a link to the step's report. */
-static void put_maximum(const json_t *job, size_t i, const json_t *row,
+static void put_maximum(const json_t *job, size_t i,
+                        const struct feature_kept *kept, const json_t *row,
                         FILE *out)
 {
     const char *id = summary_file_text(row, "step");
@@ -204,21 +193,21 @@ static void put_maximum(const json_t *job, size_t i, const json_t *row,
     char buf[JP_FIGURE_LEN];
 
     html_out_row(out);
-    html_out_cell(out, util_scope_name(kept[i].scope));
-    html_out_cell(out, column_of(i)->name);
-    html_out_figure(out, util_figure(column_of(i)->unit, max, buf), max);
+    html_out_cell(out, kept->scope);
+    html_out_cell(out, kept->metric);
+    html_out_figure(out, feature_sampler()->kept_figure(i, max, buf), max);
     fputs("<td><a href=\"", out);
     html_out_text(out, summary_file_text(step, "report"));
     fputs("\">", out);
     html_out_text(out, id);
     fputs("</a></td>", out);
     html_out_cell(out, summary_file_text(row, "node"));
-    html_out_prose(out, column_of(i)->help);
+    html_out_prose(out, kept->help);
     html_out_row_end(out);
 }
 
 /* Writes the section of index.html; nothing if no step was sampled. */
-static void write_util(const json_t *job, FILE *out)
+static void write_maxima(const json_t *job, FILE *out)
 {
     static const struct jp_html_column columns[] = {
         {"Of", "one member of the step", false},
@@ -229,19 +218,23 @@ static void write_util(const json_t *job, FILE *out)
         {"What it is", NULL, false},
     };
     const size_t n_columns = sizeof(columns) / sizeof(*columns);
-    const json_t *list = json_object_get(job, "util");
+    const json_t *list = json_object_get(job, kept_key());
+    struct feature_kept kept;
+    const char *title;
 
     if (json_array_size(list) == 0)
         return;
-    fputs("<section id=\"util\"><h2>Utilisation at most</h2>\n", out);
+    title = feature_sampler()->title;
+    fprintf(out, "<section id=\"%s\"><h2>%c%s at most</h2>\n", kept_key(),
+            toupper((unsigned char) *title), title + 1);
     html_out_table(out, columns, n_columns, true);
     for (size_t r = 0; r < json_array_size(list); r++) {
         const json_t *row = json_array_get(list, r);
-        size_t i = find_kept(row);
+        size_t i = kept_of(row, &kept);
 
         /* a metric of another version is left out */
-        if (i < N_KEPT)
-            put_maximum(job, i, row, out);
+        if (i < FEATURE_KEPT_MAX)
+            put_maximum(job, i, &kept, row, out);
     }
     html_out_table_end(out, n_columns, 0, NULL);
     fputs("</section>\n", out);
@@ -783,7 +776,7 @@ void index_page_write(const json_t *job, FILE *out)
     html_out_table_end(out, n_columns, n - shown, "job.json");
     fputs("</section>\n", out);
     write_trend(steps, out);
-    write_util(job, out);
+    write_maxima(job, out);
     fputs("</main>\n", out);
     free(order);
     html_out_end(out);

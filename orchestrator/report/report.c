@@ -21,7 +21,6 @@
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/identity/parallel.h"
 #include "orchestrator/identity/processes.h"
-#include "orchestrator/cause/cause_feature.h"
 #include "orchestrator/report/busy.h"
 #include "orchestrator/report/chart.h"
 #include "orchestrator/report/gnuplot.h"
@@ -279,22 +278,24 @@ static void put_left_out(FILE *out, size_t n, const char *where)
         text_out_line(out, "  ... and %s more in %s", FIG_COUNT(n), where);
 }
 
-/* Writes each finding with its cause and its advice. causes may be NULL. */
-static void put_findings(FILE *out, const struct jp_insight *insight,
-                         const struct jp_causes *causes)
+/* Writes each finding with its cause and its advice. */
+static void put_findings(FILE *out, const struct jp_report *report)
 {
+    const struct jp_insight *insight = report->insight;
+
     if (!insight || !insight->findings.n)
         return;
     fprintf(out, "\nFindings\n");
     for (size_t i = 0; i < insight->findings.n && i < MAX_FINDINGS; i++) {
         const struct jp_finding *f = &insight->findings.at[i];
+        struct feature_coincidence with;
 
         fprintf(out, "  %-15s ", finding_kind_name(f->kind));
         text_out_wrap(out, 18, 18, f->text);
         /* what was sampled at the same time */
-        if (causes_look(causes, i)) {
+        if (feature_coincides(report->features, i, &with)) {
             fprintf(out, "  %-15s ", "  why");
-            text_out_wrap(out, 18, 18, causes_look(causes, i)->why);
+            text_out_wrap(out, 18, 18, with.why);
         }
         if (*f->next) {
             fprintf(out, "  %-15s ", "  next");
@@ -358,7 +359,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
     /* the answer first, then what supports it, then the tables */
     put_verdict(out, report);
     put_judged(out, report);
-    put_findings(out, report->insight, causes_of(report));
+    put_findings(out, report);
     put_job(out, report);
     fputs("\nData\n", out);
     if (quality_has_nccl(report))

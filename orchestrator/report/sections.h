@@ -193,10 +193,6 @@ struct first_screen_tile {
 /* Formats the value or the note of a tile. */
 #define SAY(text, ...) snprintf((text), sizeof(text), __VA_ARGS__)
 
-/* Fills a tile with what limits the job (first_screen.c). */
-void first_screen_bound(const struct jp_report *report,
-                        struct first_screen_tile *t);
-
 /* Writes "24/32" to buf from two counts of an object, with "-" for an unknown
  * number. Returns buf. */
 char *card_of(const json_t *object, const char *some, const char *all,

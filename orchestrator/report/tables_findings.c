@@ -1,12 +1,12 @@
 /* tables_findings.c - the columns of findings, and of attempts. See tables.c.
  *
- * In summary.json the causes of a finding are a part of it
- * (orchestrator/cause/cause_tables.c). */
+ * In summary.json what coincides with a finding is a part of it (coincides of
+ * struct feature). */
 #include <inttypes.h>
 #include <math.h>
 
 #include "common/figure.h"
-#include "orchestrator/cause/cause_feature.h"
+#include "orchestrator/feature/feature.h"
 #include "orchestrator/insight/plain.h"
 #include "orchestrator/report/tables.h"
 
@@ -135,21 +135,21 @@ JP_GETTER(finding_next, jp_finding, value_text(v, at->next))
  * hit. */
 static void get_finding_looked_at(const struct jp_row *row, struct jp_value *v)
 {
-    const struct jp_cause_look *look =
-        causes_look(causes_of(row->report), row->index);
+    struct feature_coincidence with = {.looked = NULL};
 
+    feature_coincides(row->report->features, row->index, &with);
     v->type = JP_VALUE_LIST;
-    v->n = look ? look->n_list : 0;
-    v->list = look ? look->list : NULL;
+    v->n = with.n_looked;
+    v->list = with.looked;
 }
 
 /* The sentence on the strongest cause; unknown if no cause was looked for. */
 static void get_finding_why(const struct jp_row *row, struct jp_value *v)
 {
-    const struct jp_cause_look *look =
-        causes_look(causes_of(row->report), row->index);
+    struct feature_coincidence with = {.why = NULL};
 
-    value_text(v, look ? look->why : NULL);
+    feature_coincides(row->report->features, row->index, &with);
+    value_text(v, with.why);
 }
 
 #define FIELD(member) JP_FIELD(struct jp_finding, member)
@@ -220,7 +220,7 @@ static const struct jp_column findings[] = {
      .get = get_finding_why},
     {"looked_at", JP_COL_LIST, 0, 22,
      .help = "the kinds of causes that the samples could have shown",
-     .max = JP_CAUSES, .get = get_finding_looked_at},
+     .max = FEATURE_LOOKED_MAX, .get = get_finding_looked_at},
     {"plain", JP_COL_PROSE, 0, 23,
      .help = "the same as text, in short sentences for people; the wording may "
              "change",
@@ -254,13 +254,13 @@ static const struct jp_column findings[] = {
  * none or none were looked for. */
 static void put_causes(struct jp_json_stream *s, const struct jp_row *row)
 {
-    const struct jp_cause_look *look =
-        causes_look(causes_of(row->report), row->index);
+    struct feature_coincidence with = {.n = 0};
 
+    feature_coincides(row->report->features, row->index, &with);
     json_stream_array(s, "causes");
     /* strongest first */
-    for (size_t i = 0; look && i < look->n; i++)
-        table_json_row(s, &table_causes, row->report, look->first + i);
+    for (size_t i = 0; i < with.n; i++)
+        table_json_row(s, with.table, row->report, with.first + i);
     json_stream_end_array(s);
 }
 

@@ -14,7 +14,7 @@
 
 #include "common/error.h"
 #include "orchestrator/collect/nodes.h"
-#include "plugins/util/util_loaded.h"
+#include "common/loaded.h"
 #include "plugins/util/util_rows.h"
 
 enum jp_util_scope {

@@ -88,7 +88,7 @@ static void put_figures(const void *data, const struct verdict_input *in,
 
     figures->noun = "utilisation";
     figures->of = "samples of utilisation";
-    figures->asked = in->conf && in->conf->policy.util_period_ms > 0;
+    figures->asked = in->conf && in->conf->policy.period_ms > 0;
     figures->there = samples_of_any(util) > 0;
     figures->trouble = util && *util->trouble ? util->trouble : NULL;
     if (util && (util->bad_files || util->cut_files))
@@ -383,6 +383,57 @@ static void put_card(const json_t *summary, unsigned columns, FILE *out)
         text_out_clauses(out, columns, "used", text);
 }
 
+/* --- the job -------------------------------------------------------------- */
+
+/* The metrics whose maximum a job's page shows, in its order. */
+static const struct {
+    enum jp_util_scope scope;
+    enum util_kind kind;
+    unsigned column;
+} kept[] = {
+    {JP_UTIL_GPU, UTIL_GPU, GPU_SM},
+    {JP_UTIL_GPU, UTIL_GPU, GPU_MEMORY_BUSY},
+    {JP_UTIL_GPU, UTIL_GPU, GPU_MEMORY_USED},
+    {JP_UTIL_GPU, UTIL_GPU, GPU_PCIE_IN},
+    {JP_UTIL_GPU, UTIL_GPU, GPU_PCIE_OUT},
+    {JP_UTIL_GPU, UTIL_GPU, GPU_POWER},
+    {JP_UTIL_GPU, UTIL_GPU, GPU_TEMPERATURE},
+    {JP_UTIL_STEP, UTIL_TASK, TASK_USER},
+    {JP_UTIL_STEP, UTIL_TASK, TASK_SYSTEM},
+    {JP_UTIL_STEP, UTIL_TASK, TASK_MEMORY},
+    {JP_UTIL_STEP, UTIL_TASK, TASK_READ},
+    {JP_UTIL_STEP, UTIL_TASK, TASK_WRITE},
+    {JP_UTIL_NODE, UTIL_NODE, NODE_BUSY},
+    {JP_UTIL_NODE, UTIL_NODE, NODE_MEMORY_USED},
+    {JP_UTIL_NODE, UTIL_NODE, NODE_NET_IN},
+    {JP_UTIL_NODE, UTIL_NODE, NODE_NET_OUT},
+    {JP_UTIL_NODE, UTIL_NODE, NODE_DISK_READ},
+    {JP_UTIL_NODE, UTIL_NODE, NODE_DISK_WRITE},
+    {JP_UTIL_PORT, UTIL_PORT, PORT_IN},
+    {JP_UTIL_PORT, UTIL_PORT, PORT_OUT},
+};
+
+/* Returns the description of the i-th kept metric. */
+static const struct util_column *kept_column(size_t i)
+{
+    return &util_tables[kept[i].kind].columns[kept[i].column];
+}
+
+static bool find_kept(size_t i, struct feature_kept *out)
+{
+    if (i >= sizeof(kept) / sizeof(*kept))
+        return false;
+    *out = (struct feature_kept){
+        util_scope_name(kept[i].scope), kept_column(i)->name,
+        util_unit_name(kept_column(i)->unit), kept_column(i)->help};
+    return true;
+}
+
+static char *kept_figure(size_t i, double value, char *buf)
+{
+    return util_figure(kept_column(i)->unit, value, buf);
+}
+
 /* --- the feature ---------------------------------------------------------- */
 
 const struct feature feature_util = {
@@ -390,6 +441,12 @@ const struct feature feature_util = {
     .title = "utilisation",
     .role = FEATURE_FIGURES,
     .samples = true,
+    .usual = "The samples of utilisation show nothing unusual there.",
+    .unsampled = "Utilisation was not sampled. --util-profile would show what "
+                 "happens at the same time.",
+    .offer = "--util-profile samples CPU, GPU and network",
+    .kept = find_kept,
+    .kept_figure = kept_figure,
     .read_nodes = read_nodes,
     .notes = put_notes,
     .destroy = destroy,

@@ -1,6 +1,6 @@
 /* util_feature.h - the part of a report that samples of utilisation have.
  *
- * Two rooms read the samples: this one shows them, orchestrator/cause looks in
+ * Two features read the samples: this one shows them, cause_feature.h looks in
  * them for what was unusual while the step was delayed. */
 #ifndef JP_UTIL_UTIL_FEATURE_H
 #define JP_UTIL_UTIL_FEATURE_H

@@ -275,6 +275,7 @@ void clock_edge_close(struct clock_talk *talk, size_t index, uint64_t id,
                       int64_t start_ns, int64_t end_ns,
                       struct clock_window *window);
 
+extern const struct node_module clock_module;
 struct clock_work;
 
 /* The state of clock_module (plugins/module.h), which does everything else.

@@ -52,7 +52,7 @@ int cuda_complete(const struct side_step *step, struct jp_jobconf *conf,
     const struct plan_side *side = &step->plan->sides[OPTION_UTIL];
     const struct plan_value *from = plan_find(side, "cuda");
     bool asked = from->value && plan_number(side, "cuda");
-    bool wanted = asked && conf->policy.util_period_ms;
+    bool wanted = asked && conf->policy.period_ms;
     char buf[256];
     const char *title;
     const char *obstacle = wanted ? find_obstacle(step->facts, buf) : NULL;

@@ -10,6 +10,7 @@
 
 #include "common/defaults.h"
 #include "common/num.h"
+#include "common/policy.h"
 #include "plugins/backend.h"
 #include "plugins/cuda/cuda_file.h"
 #include "plugins/cuda/cuda_launch.h"
@@ -110,7 +111,7 @@ static const struct jp_option_form form = {
     .is_asked = is_asked,
     .policy_knob = "period",
     .policy_key = "util_period",
-    .policy_at = offsetof(struct jp_policy, util_period_ms)};
+    .policy_at = offsetof(struct jp_policy, period_ms)};
 
 static const struct jp_mode words[] = {
     {.name = "auto", .help = "samples of CPUs, memory, disks, GPUs and ports"},
@@ -118,7 +119,7 @@ static const struct jp_mode words[] = {
 
 static const struct jp_knob knobs[] = {
     {JP_KNOB("period", JP_KNOB_TIME, 0, MINUTE, NULL,
-             JP_STR(JP_DEF_UTIL_PERIOD_MS) "ms",
+             JP_STR(UTIL_PERIOD_MS) "ms",
              "time between two samples, at least 100 ms; 0: no samples")},
     {JP_KNOB(
         "cuda", JP_KNOB_BOOL, 0, 1, NULL, "0",
@@ -126,6 +127,15 @@ static const struct jp_knob knobs[] = {
     {JP_KNOB("labels", JP_KNOB_LABELS, 0, 0, NULL, NULL,
              "your labels of the run; the report repeats them")},
     {0}};
+
+static const struct jp_policy_row policy[] = {
+    {"util_period_ms", offsetof(struct jp_policy, period_ms), UTIL_PERIOD_MS, 0,
+     60000, "a report of slower samples shows little", .site = {.name = NULL}},
+    {"util_disk_mib", offsetof(struct jp_policy, disk_mib), UTIL_DISK_MIB, 1,
+     4096, "64 times the default",
+     .site = {JP_KNOB("util_disk", JP_KNOB_COUNT, 1, 4096, NULL, NULL,
+                      "MiB of utilisation samples for each node")}},
+    {.key = NULL}};
 
 /* What a node of this kind can measure. No library is loaded, because a driver
  * may hang. */
@@ -163,7 +173,8 @@ const struct backend backend_util = {
               .option = OPTION_UTIL,
               .form = &form,
               .words = words,
-              .knobs = knobs},
+              .knobs = knobs,
+              .policy = policy},
     .planner = &planner,
     .side = &util_side,
     .look = look,

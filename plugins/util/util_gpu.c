@@ -60,8 +60,8 @@ static uint64_t read_clock(clockid_t clock)
  * processes. */
 static size_t pids_bytes(uint32_t n)
 {
-    return offsetof(struct util_pids, pid) +
-           (n <= UTIL_PIDS_MAX ? n : 0) * sizeof(uint32_t);
+    return offsetof(struct procfs_pids, pid) +
+           (n <= PROCFS_PIDS_MAX ? n : 0) * sizeof(uint32_t);
 }
 
 /* Adds what the child has cost so far, which the parent cannot see. */
@@ -94,7 +94,8 @@ static void load_drivers(const char *nvml, const char *rsmi,
 
 /* NVIDIA's rows come before AMD's. Returns their number. */
 static size_t read_drivers(const struct drivers *drivers,
-                           const struct util_pids *pids, struct util_row *rows)
+                           const struct procfs_pids *pids,
+                           struct util_row *rows)
 {
     uint64_t mono_us = read_clock(CLOCK_MONOTONIC);
     size_t n = 0;
@@ -114,7 +115,7 @@ static void __attribute__((noreturn))
 serve(int fd, const char *nvml, const char *rsmi, const char *numbers)
 {
     struct answer *answer = calloc(1, sizeof(*answer));
-    struct util_pids *pids = calloc(1, sizeof(*pids));
+    struct procfs_pids *pids = calloc(1, sizeof(*pids));
     struct drivers drivers = {NULL, NULL, "out of memory"};
     bool any;
 
@@ -175,7 +176,7 @@ struct util_gpus *util_gpus_start(const char *nvml, const char *rsmi,
 /* A second question while the first is open would make the child fall
  * behind. */
 void util_gpus_ask(struct util_gpus *gpus, uint64_t now_ms,
-                   const struct util_pids *pids)
+                   const struct procfs_pids *pids)
 {
     if (gpus->fd < 0 || gpus->child->asked ||
         send(gpus->fd, pids, pids_bytes(pids->n), MSG_NOSIGNAL) < 0)

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
-#include "plugins/util/util_kernel.h"
+#include "common/procfs.h"
 #include "plugins/util/util_rows.h"
 
 #define UTIL_GPUS_MAX 64
@@ -43,7 +43,7 @@ struct util_gpus *util_gpus_start(const char *nvml, const char *rsmi,
 /* Requests a sample, unless one is still due. pids: the step's processes, to
  * recognise others on its GPUs. */
 void util_gpus_ask(struct util_gpus *gpus, uint64_t now_ms,
-                   const struct util_pids *pids);
+                   const struct procfs_pids *pids);
 /* Takes an answer that is complete; out has UTIL_GPUS_MAX rows. Returns the
  * number of rows, which have no times; 0: no answer yet; -1: the child has
  * ended, or was killed because it was too slow; err says so, once. */
@@ -55,7 +55,7 @@ void util_gpus_stop(struct util_gpus *gpus);
 /* --- a counter's last value, from which rates are made ------------------- */
 
 struct util_counter {
-    uint64_t last; /* UTIL_NONE: none yet */
+    uint64_t last; /* PROCFS_NONE: none yet */
 };
 
 /* Growth per second over the last dt seconds, in steps of `unit`. NAN where it
@@ -67,14 +67,14 @@ static inline double util_rate(struct util_counter *counter, uint64_t now,
     uint64_t last = counter->last;
 
     counter->last = now;
-    if (last == UTIL_NONE || now == UTIL_NONE || now < last || !(dt > 0))
+    if (last == PROCFS_NONE || now == PROCFS_NONE || now < last || !(dt > 0))
         return NAN;
     return (double) (now - last) * unit / dt;
 }
 
 static inline double util_known(uint64_t n)
 {
-    return n == UTIL_NONE ? NAN : (double) n;
+    return n == PROCFS_NONE ? NAN : (double) n;
 }
 
 /* --- one sample of NVIDIA's GPUs, in the process that calls -------------- */
@@ -90,7 +90,7 @@ struct util_nvml *util_nvml_open(const char *library, const char *minors,
  * rows. pids may be NULL. mono_us is used for rates, real_us is compared with
  * NVML's own times. Returns the number of rows. */
 size_t util_nvml_read(struct util_nvml *nvml, uint64_t real_us,
-                      uint64_t mono_us, const struct util_pids *pids,
+                      uint64_t mono_us, const struct procfs_pids *pids,
                       struct util_row *out);
 void util_nvml_close(struct util_nvml *nvml); /* accepts NULL */
 
@@ -107,7 +107,7 @@ struct util_rsmi *util_rsmi_open(const char *library, const char *numbers,
 /* One sample of all GPUs, a row each, without times, at most `room`. pids may
  * be NULL. Returns the number of rows. */
 size_t util_rsmi_read(struct util_rsmi *rsmi, uint64_t mono_us,
-                      const struct util_pids *pids, struct util_row *out,
+                      const struct procfs_pids *pids, struct util_row *out,
                       size_t room);
 void util_rsmi_close(struct util_rsmi *rsmi); /* accepts NULL */
 

@@ -28,7 +28,7 @@ static int add_period(const struct plan_side *side, struct jp_jobconf *conf,
                       struct jp_error *err)
 {
     const struct plan_value *from = plan_find(side, "period");
-    uint32_t ms = conf->policy.util_period_ms;
+    uint32_t ms = conf->policy.period_ms;
     char text[32];
 
     num_format_time_us((uint64_t) ms * 1000, text, sizeof(text));
@@ -64,9 +64,9 @@ static uint32_t period_ms_of(const struct jp_plan *plan)
         return 0;
     /* period 0 in the site file: only steps with the option are sampled */
     if (!us)
-        return plan_side_is_asked(util) ? JP_DEF_UTIL_PERIOD_MS : 0;
-    return us < JP_UTIL_PERIOD_MIN_MS * 1000 ? JP_UTIL_PERIOD_MIN_MS
-                                             : (uint32_t) (us / 1000);
+        return plan_side_is_asked(util) ? UTIL_PERIOD_MS : 0;
+    return us < UTIL_PERIOD_MIN_MS * 1000 ? UTIL_PERIOD_MIN_MS
+                                          : (uint32_t) (us / 1000);
 }
 
 /* The period is decided first: mode and period depend on it. */
@@ -76,10 +76,10 @@ static int fill(const struct side_step *step, struct jp_jobconf *conf,
     const struct plan_side *side = &step->plan->sides[OPTION_UTIL];
 
     (void) note;
-    conf->policy.util_period_ms = period_ms_of(step->plan);
+    conf->policy.period_ms = period_ms_of(step->plan);
     if (settings_request(conf, side, err) < 0)
         return -1;
-    if (conf->policy.util_period_ms &&
+    if (conf->policy.period_ms &&
         (settings_add_mode(
              &conf->sides[OPTION_UTIL], side, side->grammar->modes[1].name,
              side->mode ? "" : "as in every profiled step", err) < 0 ||
@@ -99,15 +99,14 @@ static void describe(const struct jp_jobconf *conf, char *buf, size_t len)
 {
     char period[32];
 
-    if (!conf->policy.util_period_ms)
+    if (!conf->policy.period_ms)
         snprintf(buf, len, "utilisation: no samples");
     else
-        snprintf(
-            buf, len,
-            "utilisation: a sample every %s, at most %u MiB for each node",
-            num_format_time_us((uint64_t) conf->policy.util_period_ms * 1000,
-                               period, sizeof(period)),
-            conf->policy.util_disk_mib);
+        snprintf(buf, len,
+                 "utilisation: a sample every %s, at most %u MiB for each node",
+                 num_format_time_us((uint64_t) conf->policy.period_ms * 1000,
+                                    period, sizeof(period)),
+                 conf->policy.disk_mib);
 }
 
 const struct launch_side util_side = {

@@ -12,7 +12,7 @@
 #include "common/fileio.h"
 #include "plugins/module.h"
 #include "plugins/util/util_gpu.h"
-#include "plugins/util/util_loaded.h"
+#include "common/loaded.h"
 #include "plugins/util/util_probe.h"
 #include "plugins/util/util_rows.h"
 
@@ -34,10 +34,10 @@ struct util {
     size_t rows;  /* rows of tasks in this sample, with the step's */
     size_t tasks; /* tasks that were seen so far */
     struct util_row gpu_rows[UTIL_GPUS_MAX];
-    struct util_pids pids;
+    struct procfs_pids pids;
     /* what the tasks have loaded */
-    struct util_loaded loaded;
-    struct util_look *look;
+    struct loaded_list loaded;
+    struct loaded_look *look;
     unsigned looks;       /* looks for libraries so far */
     uint64_t look_cpu_us; /* cost of these looks */
 };
@@ -47,7 +47,7 @@ static void destroy(void *state)
     struct util *u = state;
 
     if (u) {
-        util_look_stop(u->look);
+        loaded_look_stop(u->look);
         util_gpus_stop(u->gpus);
         util_files_destroy(u->files);
         util_probe_destroy(u->probe);
@@ -168,15 +168,15 @@ static int look_at_libraries(struct util *u, const struct module_time *now,
 {
     static const uint64_t at_us[] = {3000000, 20000000, 120000000, 600000000};
     uint64_t age_us = u->first_us ? now->mono_us - u->first_us : 0;
-    struct util_some some;
+    struct procfs_some some;
     int rc = 0;
 
     if (u->look) {
-        rc = util_look_take(u->look, now->mono_us / 1000, &u->loaded, err);
+        rc = loaded_look_take(u->look, now->mono_us / 1000, &u->loaded, err);
         /* the child has ended, well or not */
         if (rc) {
             u->look_cpu_us += u->look->cpu_us;
-            util_look_stop(u->look);
+            loaded_look_stop(u->look);
             u->look = NULL;
         }
         return rc < 0 ? -1 : 0;
@@ -186,7 +186,7 @@ static int look_at_libraries(struct util *u, const struct module_time *now,
         /* a look that fails is not repeated before the next time */
         u->looks++;
         util_probe_some(u->probe, &some);
-        u->look = util_look_start(&some, now->mono_us / 1000, err);
+        u->look = loaded_look_start(&some, now->mono_us / 1000, err);
         return u->look ? 0 : -1;
     }
     return 0;

@@ -58,13 +58,13 @@ static void add_gpu(struct util_nvml *nvml, unsigned index, const char *minors)
     struct nvml_pci pci = {.domain = 0};
     unsigned minor = index;
 
-    *gpu = (struct gpu){.energy = {UTIL_NONE},
-                        .replays = {UTIL_NONE},
-                        .ecc = {UTIL_NONE},
-                        .corrected = {UTIL_NONE},
-                        .link_errors = {UTIL_NONE},
-                        .link_in = {UTIL_NONE},
-                        .link_out = {UTIL_NONE},
+    *gpu = (struct gpu){.energy = {PROCFS_NONE},
+                        .replays = {PROCFS_NONE},
+                        .ecc = {PROCFS_NONE},
+                        .corrected = {PROCFS_NONE},
+                        .link_errors = {PROCFS_NONE},
+                        .link_in = {PROCFS_NONE},
+                        .link_out = {PROCFS_NONE},
                         .pcie_in = NAN,
                         .pcie_out = NAN,
                         .errors_s = NAN,
@@ -75,7 +75,7 @@ static void add_gpu(struct util_nvml *nvml, unsigned index, const char *minors)
         return;
     if (!ASK(nvml, minor, gpu->device, &minor))
         minor = index;
-    if (!util_list_has(minors, minor))
+    if (!list_has_number(minors, minor))
         return;
     /* made from numbers, because the library's text may be anything */
     snprintf(gpu->id, sizeof(gpu->id), "%04x:%02x:%02x.0", pci.domain & 0xffff,
@@ -210,18 +210,18 @@ static void read_errors(const struct util_nvml *nvml, struct gpu *gpu,
         row->v[GPU_XID] = gpu->xid;
 }
 
-/* Sum over all links that have counters; UTIL_NONE: none has. */
+/* Sum over all links that have counters; PROCFS_NONE: none has. */
 static uint64_t sum_link_errors(const struct util_nvml *nvml, nvml_device gpu)
 {
     unsigned long long n;
-    uint64_t sum = UTIL_NONE;
+    uint64_t sum = PROCFS_NONE;
 
     for (unsigned link = 0; nvml->lib.link_errors && link < LINKS_MAX; link++)
         for (int i = 0; i < NVML_LINK_ERRORS; i++) {
             int rc = nvml->lib.link_errors(gpu, link, i, &n);
 
             if (rc == NVML_SUCCESS)
-                sum = num_add(sum == UTIL_NONE ? 0 : sum, n);
+                sum = num_add(sum == PROCFS_NONE ? 0 : sum, n);
             /* no such link: those after it do not exist either */
             else if (i == 0)
                 return sum;
@@ -229,19 +229,19 @@ static uint64_t sum_link_errors(const struct util_nvml *nvml, nvml_device gpu)
     return sum;
 }
 
-/* The value of a field over all links; UTIL_NONE: unknown. NVML returns one of
- * several integer types. */
+/* The value of a field over all links; PROCFS_NONE: unknown. NVML returns one
+ * of several integer types. */
 static uint64_t field_of(const struct util_nvml *nvml, nvml_device gpu,
                          unsigned id)
 {
     struct nvml_field field = {.id = id, .scope = NVML_ALL_LINKS, .result = -1};
 
     if (!ASK(nvml, fields, gpu, 1, &field) || field.result != NVML_SUCCESS)
-        return UTIL_NONE;
+        return PROCFS_NONE;
     return field.type == NVML_VALUE_UINT    ? field.value.ui
            : field.type == NVML_VALUE_ULONG ? field.value.ul
            : field.type == NVML_VALUE_ULL   ? field.value.ull
-                                            : UTIL_NONE;
+                                            : PROCFS_NONE;
 }
 
 /* Traffic is measured every SELDOM samples, and repeated in between. */
@@ -280,7 +280,8 @@ static void read_traffic(const struct util_nvml *nvml, struct gpu *gpu,
 
 /* Processes on the GPU: of the step, and of others. */
 static void count_processes(const struct util_nvml *nvml, nvml_device gpu,
-                            const struct util_pids *pids, struct util_row *row)
+                            const struct procfs_pids *pids,
+                            struct util_row *row)
 {
     struct nvml_process list[ON_GPU_MAX];
     unsigned n = ON_GPU_MAX, others = 0;
@@ -288,7 +289,7 @@ static void count_processes(const struct util_nvml *nvml, nvml_device gpu,
     if (!ASK(nvml, processes, gpu, &n, list) || n > ON_GPU_MAX)
         return;
     for (unsigned i = 0; i < n; i++)
-        others += !util_pids_have(pids, list[i].pid);
+        others += !procfs_pids_have(pids, list[i].pid);
     row->v[GPU_PROCESSES] = n - others;
     row->v[GPU_OTHERS] = others;
 }
@@ -296,7 +297,7 @@ static void count_processes(const struct util_nvml *nvml, nvml_device gpu,
 /* Share of time in which kernels of other processes ran. The library returns
  * several samples a process since since_us; the last one of each counts. */
 static void share_others(const struct util_nvml *nvml, nvml_device gpu,
-                         const struct util_pids *pids, uint64_t since_us,
+                         const struct procfs_pids *pids, uint64_t since_us,
                          struct util_row *row)
 {
     struct nvml_process_use list[ON_GPU_MAX];
@@ -315,7 +316,7 @@ static void share_others(const struct util_nvml *nvml, nvml_device gpu,
 
         for (unsigned k = i + 1; k < n; k++)
             later = later || list[k].pid == list[i].pid;
-        if (!later && list[i].sm <= 100 && !util_pids_have(pids, list[i].pid))
+        if (!later && list[i].sm <= 100 && !procfs_pids_have(pids, list[i].pid))
             percent += list[i].sm;
     }
     row->v[GPU_OTHERS_SM] = percent > 100 ? 1 : percent / 100.0;
@@ -342,7 +343,7 @@ static void take_events(struct util_nvml *nvml)
 }
 
 size_t util_nvml_read(struct util_nvml *nvml, uint64_t real_us,
-                      uint64_t mono_us, const struct util_pids *pids,
+                      uint64_t mono_us, const struct procfs_pids *pids,
                       struct util_row *out)
 {
     take_events(nvml);
@@ -358,7 +359,7 @@ size_t util_nvml_read(struct util_nvml *nvml, uint64_t real_us,
         read_power(nvml, gpu, dt, &out[i]);
         read_errors(nvml, gpu, dt, &out[i]);
         read_traffic(nvml, gpu, mono_us, &out[i]);
-        if (pids && pids->n <= UTIL_PIDS_MAX) {
+        if (pids && pids->n <= PROCFS_PIDS_MAX) {
             count_processes(nvml, gpu->device, pids, &out[i]);
             /* the first sample has no start of a period */
             if (nvml->real_us)

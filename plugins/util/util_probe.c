@@ -21,7 +21,7 @@
 #include "common/ownproc.h"
 #include "common/vector.h"
 #include "plugins/util/util_gpu.h"
-#include "plugins/util/util_kernel.h"
+#include "common/procfs.h"
 #include "plugins/util/util_rows.h"
 
 /* The files of a port in sysfs. */
@@ -46,7 +46,7 @@ struct port {
 
 /* All ports of the node. */
 struct util_ports {
-    struct util_reader *reader;
+    struct procfs_reader *reader;
     struct port *ports;
     size_t n;
 };
@@ -124,7 +124,7 @@ struct util_probe {
     struct device devices[DEVICES_MAX];
     size_t n_devices;
     struct kept kept[KEPT_MAX];
-    struct util_reader reader;
+    struct procfs_reader reader;
 };
 
 static bool sysfs_has(struct util_probe *p, const char *device, bool is_disk,
@@ -144,7 +144,7 @@ static bool is_disk(void *arg, const char *device)
             return false;
     if (strchr(device, '/'))
         return false;
-    util_reader_path(&d->probe->reader, path, "/sys/block/%s", device);
+    procfs_reader_path(&d->probe->reader, path, "/sys/block/%s", device);
     return sysfs_has(d->probe, device, true, path);
 }
 
@@ -172,7 +172,7 @@ static bool sysfs_has(struct util_probe *p, const char *device, bool is_disk,
 /* Adds a port. Without memory it is left out. */
 static void add_port(struct util_ports *p, const char *device, const char *name)
 {
-    static const struct util_counter unset = {UTIL_NONE};
+    static const struct util_counter unset = {PROCFS_NONE};
     struct port *more = VECTOR_DOUBLE_ADD(p->ports, p->n);
 
     if (!more)
@@ -197,8 +197,8 @@ static void add_device(struct util_ports *p, const char *device)
     struct dirent *entry;
     DIR *ports;
 
-    util_reader_path(p->reader, path, "/sys/class/infiniband/%.255s/ports",
-                     device);
+    procfs_reader_path(p->reader, path, "/sys/class/infiniband/%.255s/ports",
+                       device);
     ports = opendir(path);
     while (ports && (entry = readdir(ports)))
         if (is_plain(entry->d_name) && p->n < PORTS_MAX)
@@ -209,7 +209,7 @@ static void add_device(struct util_ports *p, const char *device)
 
 /* The ports that exist now; later ones are not seen. Returns NULL without
  * memory. */
-static struct util_ports *ports_create(struct util_reader *reader)
+static struct util_ports *ports_create(struct procfs_reader *reader)
 {
     struct util_ports *p = calloc(1, sizeof(*p));
     char path[PATH_MAX];
@@ -219,7 +219,8 @@ static struct util_ports *ports_create(struct util_reader *reader)
     if (!p)
         return NULL;
     p->reader = reader;
-    devices = opendir(util_reader_path(reader, path, "/sys/class/infiniband"));
+    devices =
+        opendir(procfs_reader_path(reader, path, "/sys/class/infiniband"));
     while (devices && (entry = readdir(devices)))
         if (is_plain(entry->d_name))
             add_device(p, entry->d_name);
@@ -239,7 +240,7 @@ static void ports_destroy(struct util_ports *p)
     free(p);
 }
 
-/* The first number in a port's file; UTIL_NONE: there is none. */
+/* The first number in a port's file; PROCFS_NONE: there is none. */
 static uint64_t number_of(const struct util_ports *p, struct port *port,
                           unsigned file)
 {
@@ -248,22 +249,22 @@ static uint64_t number_of(const struct util_ports *p, struct port *port,
     const char *found;
 
     snprintf(path, sizeof(path), "%.4000s/%s", port->path, file_names[file]);
-    found = stays
-                ? util_reader_again(p->reader, &port->fd[file], AT_FDCWD, path)
-                : util_read_file(path, text, sizeof(text), NULL);
-    return util_number(found ?: "");
+    found =
+        stays ? procfs_reader_again(p->reader, &port->fd[file], AT_FDCWD, path)
+              : procfs_read_file(path, text, sizeof(text), NULL);
+    return procfs_number(found ?: "");
 }
 
-/* Sum of the error counters that the adapter has; UTIL_NONE: it has none. */
+/* Sum of the error counters that the adapter has; PROCFS_NONE: it has none. */
 static uint64_t errors_of(const struct util_ports *p, struct port *port)
 {
-    uint64_t sum = UTIL_NONE;
+    uint64_t sum = PROCFS_NONE;
 
     for (unsigned i = FILE_ERRORS; i < PORT_FILES; i++) {
         uint64_t n = number_of(p, port, i);
 
-        if (n != UTIL_NONE)
-            sum = num_add(sum == UTIL_NONE ? 0 : sum, n);
+        if (n != PROCFS_NONE)
+            sum = num_add(sum == PROCFS_NONE ? 0 : sum, n);
     }
     return sum;
 }
@@ -294,7 +295,7 @@ static bool take_port(struct util_ports *p, size_t i, double dt,
         util_rate(&port->downed, number_of(p, port, FILE_DOWNED), 1, dt);
     /* Gbit/s in bytes per second */
     row->v[PORT_RATE] = util_known(gbit) * 1e9 / 8;
-    row->v[PORT_UP] = state == UTIL_NONE ? NAN : state == 4;
+    row->v[PORT_UP] = state == PROCFS_NONE ? NAN : state == 4;
     return true;
 }
 
@@ -346,8 +347,8 @@ static const char *kept_text(struct util_probe *p, const char *folder,
     char path[PATH_MAX];
 
     snprintf(path, sizeof(path), "%.4000s/%s", folder, name);
-    return kept ? util_reader_again(&p->reader, &kept->fd, AT_FDCWD, path)
-                : util_reader_text(&p->reader, path);
+    return kept ? procfs_reader_again(&p->reader, &kept->fd, AT_FDCWD, path)
+                : procfs_reader_text(&p->reader, path);
 }
 
 /* A file of the node, for instance "proc/stat". */
@@ -368,8 +369,8 @@ static bool is_hardware(void *arg, const char *device)
         return false;
     if (d->any)
         return true;
-    util_reader_path(&d->probe->reader, path, "/sys/class/net/%s/device",
-                     device);
+    procfs_reader_path(&d->probe->reader, path, "/sys/class/net/%s/device",
+                       device);
     return sysfs_has(d->probe, device, false, path);
 }
 
@@ -377,9 +378,9 @@ static bool is_hardware(void *arg, const char *device)
 static void take_cpu(struct util_probe *p, struct util_row *row)
 {
     double tick = 1 / p->ticks_s, user, system, iowait, steal;
-    struct util_cpu cpu;
+    struct procfs_cpu cpu;
 
-    if (!util_read_stat(kernel_text(p, "proc/stat"), &cpu))
+    if (!procfs_read_stat(kernel_text(p, "proc/stat"), &cpu))
         return;
     /* /proc/stat keeps the time of programs with a positive nice value apart */
     user = rate(p, &p->user, cpu.user, tick) +
@@ -401,36 +402,36 @@ static void take_cpu(struct util_probe *p, struct util_row *row)
 
 static void take_memory(struct util_probe *p, struct util_row *row)
 {
-    struct util_memory m;
+    struct procfs_memory m;
 
-    util_read_meminfo(kernel_text(p, "proc/meminfo"), &m);
+    procfs_read_meminfo(kernel_text(p, "proc/meminfo"), &m);
     row->v[NODE_MEMORY_TOTAL] = util_known(m.total);
-    /* UTIL_NONE is larger than any total, so it fails the test */
-    if (m.total != UTIL_NONE && m.available <= m.total)
+    /* PROCFS_NONE is larger than any total, so it fails the test */
+    if (m.total != PROCFS_NONE && m.available <= m.total)
         row->v[NODE_MEMORY_USED] = (double) (m.total - m.available);
-    if (m.swap_total != UTIL_NONE && m.swap_free <= m.swap_total)
+    if (m.swap_total != PROCFS_NONE && m.swap_free <= m.swap_total)
         row->v[NODE_SWAP_USED] = (double) (m.swap_total - m.swap_free);
     row->v[NODE_MAJOR_FAULTS] =
         rate(p, &p->faults,
-             util_find(kernel_text(p, "proc/vmstat"), "pgmajfault"), 1);
+             procfs_find(kernel_text(p, "proc/vmstat"), "pgmajfault"), 1);
 }
 
 static void take_traffic(struct util_probe *p, struct util_row *row)
 {
     struct devices devices = {p, false};
-    struct util_traffic t;
+    struct procfs_traffic t;
     const char *text = kernel_text(p, "proc/net/dev");
 
-    util_read_netdev(text, is_hardware, &devices, &t);
+    procfs_read_netdev(text, is_hardware, &devices, &t);
     /* no interface of hardware: a container */
-    if (t.in == UTIL_NONE) {
+    if (t.in == PROCFS_NONE) {
         devices.any = true;
-        util_read_netdev(text, is_hardware, &devices, &t);
+        procfs_read_netdev(text, is_hardware, &devices, &t);
     }
     row->v[NODE_NET_IN] = rate(p, &p->net_in, t.in, 1);
     row->v[NODE_NET_OUT] = rate(p, &p->net_out, t.out, 1);
-    util_read_diskstats(kernel_text(p, "proc/diskstats"), is_disk, &devices,
-                        &t);
+    procfs_read_diskstats(kernel_text(p, "proc/diskstats"), is_disk, &devices,
+                          &t);
     row->v[NODE_DISK_READ] = rate(p, &p->disk_in, t.in, 1);
     row->v[NODE_DISK_WRITE] = rate(p, &p->disk_out, t.out, 1);
 }
@@ -439,9 +440,9 @@ static void take_traffic(struct util_probe *p, struct util_row *row)
 static double pressure(const struct util_probe *p, const char *text,
                        struct util_counter *counter)
 {
-    struct util_pressure wait;
+    struct procfs_pressure wait;
 
-    util_read_pressure(text, &wait);
+    procfs_read_pressure(text, &wait);
     return share(p, counter, wait.some_us);
 }
 
@@ -479,17 +480,17 @@ static void take_cgroup(struct util_probe *p, const char *text)
     char path[PATH_MAX], step[2048];
 
     p->version = CGROUP_NONE;
-    if (util_cgroup_step(text, "", step, sizeof(step))) {
-        util_reader_path(&p->reader, p->cgroup[0], "/sys/fs/cgroup%s", step);
+    if (procfs_cgroup_step(text, "", step, sizeof(step))) {
+        procfs_reader_path(&p->reader, p->cgroup[0], "/sys/fs/cgroup%s", step);
         /* the cgroup exists and is visible from here */
         if (access(step_file(p, 0, "cpu.stat", path), R_OK) == 0)
             p->version = CGROUP_2;
     }
     for (int i = 0; i < 4 && p->version != CGROUP_2; i++) {
         p->cgroup[i][0] = '\0';
-        if (util_cgroup_step(text, v1[i], step, sizeof(step))) {
-            util_reader_path(&p->reader, p->cgroup[i], "/sys/fs/cgroup/%s%s",
-                             v1[i], step);
+        if (procfs_cgroup_step(text, v1[i], step, sizeof(step))) {
+            procfs_reader_path(&p->reader, p->cgroup[i], "/sys/fs/cgroup/%s%s",
+                               v1[i], step);
             p->version = CGROUP_1;
         }
     }
@@ -499,7 +500,7 @@ static void take_cgroup(struct util_probe *p, const char *text)
  * is in one. A launcher may be outside of the cgroup that it makes. */
 static void find_cgroup(struct util_probe *p)
 {
-    struct util_some some;
+    struct procfs_some some;
 
     util_tasks_some(p->tasks, &some);
     for (uint32_t i = 0; i < some.n && p->version <= CGROUP_NONE; i++) {
@@ -527,10 +528,10 @@ static const char *step_text(struct util_probe *p, int which, const char *name)
 /* A file that holds a single number. */
 static uint64_t step_number(struct util_probe *p, int which, const char *name)
 {
-    return util_number(step_text(p, which, name));
+    return procfs_number(step_text(p, which, name));
 }
 
-/* A limit of 2^60 bytes or more means "no limit"; UTIL_NONE also becomes
+/* A limit of 2^60 bytes or more means "no limit"; PROCFS_NONE also becomes
  * NAN. */
 static double limit_of(uint64_t bytes)
 {
@@ -539,22 +540,22 @@ static double limit_of(uint64_t bytes)
 
 static void take_cgroup2(struct util_probe *p, struct util_row *row)
 {
-    struct util_traffic io;
+    struct procfs_traffic io;
     const char *text = step_text(p, 0, "cpu.stat");
 
     row->v[TASK_USER] =
-        rate(p, &p->step_user, util_find(text, "user_usec"), 1e-6);
+        rate(p, &p->step_user, procfs_find(text, "user_usec"), 1e-6);
     row->v[TASK_SYSTEM] =
-        rate(p, &p->step_system, util_find(text, "system_usec"), 1e-6);
+        rate(p, &p->step_system, procfs_find(text, "system_usec"), 1e-6);
     row->v[TASK_THROTTLED] =
-        share(p, &p->step_throttled, util_find(text, "throttled_usec"));
+        share(p, &p->step_throttled, procfs_find(text, "throttled_usec"));
     row->v[TASK_MEMORY] = util_known(step_number(p, 0, "memory.current"));
     row->v[TASK_MEMORY_PEAK] = util_known(step_number(p, 0, "memory.peak"));
     row->v[TASK_MEMORY_LIMIT] = limit_of(step_number(p, 0, "memory.max"));
     text = step_text(p, 0, "memory.stat");
     row->v[TASK_MAJOR_FAULTS] =
-        rate(p, &p->step_major, util_find(text, "pgmajfault"), 1);
-    util_read_iostat(step_text(p, 0, "io.stat"), &io);
+        rate(p, &p->step_major, procfs_find(text, "pgmajfault"), 1);
+    procfs_read_iostat(step_text(p, 0, "io.stat"), &io);
     row->v[TASK_READ] = rate(p, &p->step_in, io.in, 1);
     row->v[TASK_WRITE] = rate(p, &p->step_out, io.out, 1);
     row->v[TASK_CPU_PRESSURE] =
@@ -567,14 +568,14 @@ static void take_cgroup2(struct util_probe *p, struct util_row *row)
 
 static void take_cgroup1(struct util_probe *p, struct util_row *row)
 {
-    struct util_traffic io;
+    struct procfs_traffic io;
     uint64_t throttled_ns;
     const char *text = step_text(p, 0, "cpuacct.stat");
     double tick = 1 / p->ticks_s;
 
-    row->v[TASK_USER] = rate(p, &p->step_user, util_find(text, "user"), tick);
+    row->v[TASK_USER] = rate(p, &p->step_user, procfs_find(text, "user"), tick);
     row->v[TASK_SYSTEM] =
-        rate(p, &p->step_system, util_find(text, "system"), tick);
+        rate(p, &p->step_system, procfs_find(text, "system"), tick);
     row->v[TASK_MEMORY] =
         util_known(step_number(p, 1, "memory.usage_in_bytes"));
     row->v[TASK_MEMORY_PEAK] =
@@ -583,14 +584,14 @@ static void take_cgroup1(struct util_probe *p, struct util_row *row)
         limit_of(step_number(p, 1, "memory.limit_in_bytes"));
     text = step_text(p, 1, "memory.stat");
     row->v[TASK_MAJOR_FAULTS] =
-        rate(p, &p->step_major, util_find(text, "total_pgmajfault"), 1);
-    util_read_iostat(step_text(p, 2, "blkio.throttle.io_service_bytes"), &io);
+        rate(p, &p->step_major, procfs_find(text, "total_pgmajfault"), 1);
+    procfs_read_iostat(step_text(p, 2, "blkio.throttle.io_service_bytes"), &io);
     row->v[TASK_READ] = rate(p, &p->step_in, io.in, 1);
     row->v[TASK_WRITE] = rate(p, &p->step_out, io.out, 1);
-    throttled_ns = util_find(step_text(p, 3, "cpu.stat"), "throttled_time");
+    throttled_ns = procfs_find(step_text(p, 3, "cpu.stat"), "throttled_time");
     row->v[TASK_THROTTLED] =
         share(p, &p->step_throttled,
-              throttled_ns == UTIL_NONE ? UTIL_NONE : throttled_ns / 1000);
+              throttled_ns == PROCFS_NONE ? PROCFS_NONE : throttled_ns / 1000);
 }
 
 /* What the cgroup does not have is taken from the sum of the tasks. */
@@ -630,7 +631,7 @@ struct util_probe *util_probe_create(const struct util_step *step)
     if (!p)
         return NULL;
     for (size_t i = 0; i < sizeof(node) / sizeof(*node); i++)
-        node[i]->last = UTIL_NONE;
+        node[i]->last = PROCFS_NONE;
     p->step = *step;
     /* the reader must exist before ports and tasks, which borrow it */
     p->reader.root = step->root;
@@ -693,12 +694,12 @@ int util_probe_take(struct util_probe *p, uint64_t t_us, uint64_t mono_us,
     return rc;
 }
 
-void util_probe_some(const struct util_probe *p, struct util_some *out)
+void util_probe_some(const struct util_probe *p, struct procfs_some *out)
 {
     util_tasks_some(p->tasks, out);
 }
 
-size_t util_probe_seen(const struct util_probe *p, struct util_pids *out)
+size_t util_probe_seen(const struct util_probe *p, struct procfs_pids *out)
 {
     util_tasks_pids(p->tasks, out);
     return p->now.seen;

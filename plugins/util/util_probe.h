@@ -10,7 +10,7 @@
 
 #include "common/error.h"
 #include "plugins/util/util_gpu.h"
-#include "plugins/util/util_kernel.h"
+#include "common/procfs.h"
 #include "plugins/util/util_rows.h"
 
 /* Takes a row. Returns -1 if it cannot. */
@@ -35,7 +35,7 @@ struct util_step {
 
 /* Borrows both. Returns NULL without memory. */
 struct util_tasks *util_tasks_create(const struct util_step *step,
-                                     struct util_reader *reader);
+                                     struct procfs_reader *reader);
 
 /* What a sample finds for all tasks together. */
 struct util_tasks_now {
@@ -55,8 +55,8 @@ int util_tasks_put(const struct util_tasks *tasks, uint64_t t_us,
                    uint64_t mono_us, util_put *put, void *arg,
                    struct jp_error *err);
 /* Their processes, as of the last sample. */
-void util_tasks_pids(const struct util_tasks *tasks, struct util_pids *out);
-void util_tasks_some(const struct util_tasks *tasks, struct util_some *out);
+void util_tasks_pids(const struct util_tasks *tasks, struct procfs_pids *out);
+void util_tasks_some(const struct util_tasks *tasks, struct procfs_some *out);
 
 void util_tasks_destroy(struct util_tasks *tasks); /* accepts NULL */
 
@@ -74,9 +74,9 @@ int util_probe_take(struct util_probe *probe, uint64_t t_us, uint64_t mono_us,
 
 /* The step's processes, as of the last sample. Returns the number of tasks that
  * were seen so far. */
-size_t util_probe_seen(const struct util_probe *probe, struct util_pids *out);
+size_t util_probe_seen(const struct util_probe *probe, struct procfs_pids *out);
 /* Some of them. */
-void util_probe_some(const struct util_probe *probe, struct util_some *out);
+void util_probe_some(const struct util_probe *probe, struct procfs_some *out);
 
 void util_probe_destroy(struct util_probe *probe); /* accepts NULL */
 

@@ -210,11 +210,11 @@ static void add_gpu(struct util_rsmi *rsmi, uint32_t number)
         return;
     *gpu = (struct gpu){.number = number,
                         .clock_max_mhz = highest_clock(rsmi, number),
-                        .energy = {UTIL_NONE},
-                        .replays = {UTIL_NONE},
-                        .ecc = {UTIL_NONE},
-                        .corrected = {UTIL_NONE},
-                        .copied = {UTIL_NONE},
+                        .energy = {PROCFS_NONE},
+                        .replays = {PROCFS_NONE},
+                        .ecc = {PROCFS_NONE},
+                        .corrected = {PROCFS_NONE},
+                        .copied = {PROCFS_NONE},
                         .copy = NAN,
                         .n_ours = NAN,
                         .n_others = NAN};
@@ -251,7 +251,7 @@ struct util_rsmi *util_rsmi_open(const char *library, const char *numbers,
         goto fail;
     }
     for (uint32_t i = 0; i < n && i < UTIL_GPUS_MAX; i++)
-        if (util_list_has(numbers, i))
+        if (list_has_number(numbers, i))
             add_gpu(rsmi, i);
     if (rsmi->n_gpus)
         return rsmi;
@@ -374,7 +374,7 @@ static void read_errors(const struct util_rsmi *rsmi, struct gpu *gpu,
 /* Counts the processes on the GPU, ours and others, and the time in which its
  * copy engines worked for ours. */
 static void look_at_processes(struct util_rsmi *rsmi, struct gpu *gpu,
-                              const struct util_pids *pids, uint32_t n,
+                              const struct procfs_pids *pids, uint32_t n,
                               double dt)
 {
     unsigned ours = 0, others = 0;
@@ -385,7 +385,7 @@ static void look_at_processes(struct util_rsmi *rsmi, struct gpu *gpu,
 
         if (!ASK(rsmi, process, rsmi->list[i].pid, gpu->number, &one))
             continue;
-        if (!util_pids_have(pids, rsmi->list[i].pid)) {
+        if (!procfs_pids_have(pids, rsmi->list[i].pid)) {
             others++;
             continue;
         }
@@ -402,13 +402,13 @@ static void look_at_processes(struct util_rsmi *rsmi, struct gpu *gpu,
 /* Reads the processes of all GPUs. Without a whole list of the step's own,
  * nothing is known about others. */
 static void take_processes(struct util_rsmi *rsmi, uint64_t mono_us,
-                           const struct util_pids *pids)
+                           const struct procfs_pids *pids)
 {
     double dt = rsmi->looked_us && mono_us > rsmi->looked_us
                     ? (double) (mono_us - rsmi->looked_us) * 1e-6
                     : 0;
     uint32_t n = PROCESSES_MAX;
-    bool known = pids && pids->n <= UTIL_PIDS_MAX && rsmi->lib.process &&
+    bool known = pids && pids->n <= PROCFS_PIDS_MAX && rsmi->lib.process &&
                  ASK(rsmi, processes, rsmi->list, &n) && n <= PROCESSES_MAX;
 
     rsmi->looked_us = mono_us;
@@ -423,7 +423,7 @@ static void take_processes(struct util_rsmi *rsmi, uint64_t mono_us,
 }
 
 size_t util_rsmi_read(struct util_rsmi *rsmi, uint64_t mono_us,
-                      const struct util_pids *pids, struct util_row *out,
+                      const struct procfs_pids *pids, struct util_row *out,
                       size_t room)
 {
     double dt = rsmi->mono_us && mono_us > rsmi->mono_us

@@ -27,7 +27,7 @@
 #include "common/ownproc.h"
 #include "common/vector.h"
 #include "plugins/util/util_gpu.h"
-#include "plugins/util/util_kernel.h"
+#include "common/procfs.h"
 
 #define PROCESSES_MAX 65536
 #define CPUS_MAX 8192 /* highest number of a processor, plus 1 */
@@ -109,7 +109,7 @@ struct task {
 
 struct util_tasks {
     const struct util_step *step;
-    struct util_reader *reader;
+    struct procfs_reader *reader;
     char job[24]; /* as text, as in the environment */
     double ticks_s;
     uint64_t samples, mono_us;
@@ -276,8 +276,8 @@ static const char *process_text(struct util_tasks *p, struct process *process,
     char *text = p->reader->text;
 
     if (process->is_kept)
-        return util_reader_again(p->reader, &process->fd[which], process->dir,
-                                 names[which]);
+        return procfs_reader_again(p->reader, &process->fd[which], process->dir,
+                                   names[which]);
     ownproc_read(process->dir, names[which], text, sizeof(p->reader->text));
     return text;
 }
@@ -317,8 +317,8 @@ static bool is_users(const struct util_tasks *p, uint64_t pid)
     char path[PATH_MAX];
     struct stat st;
 
-    return stat(util_reader_path(p->reader, path, "/proc/%llu",
-                                 (unsigned long long) pid),
+    return stat(procfs_reader_path(p->reader, path, "/proc/%llu",
+                                   (unsigned long long) pid),
                 &st) == 0 &&
            st.st_uid == p->step->uid;
 }
@@ -361,7 +361,7 @@ static int look_at(struct util_tasks *p, uint64_t pid, size_t sorted,
 static int scan_processes(struct util_tasks *p, struct jp_error *err)
 {
     char path[PATH_MAX];
-    DIR *proc = opendir(util_reader_path(p->reader, path, "/proc"));
+    DIR *proc = opendir(procfs_reader_path(p->reader, path, "/proc"));
     bool again = p->n_scans++ % (AGAIN_EVERY / SCAN_EVERY) == 0;
     size_t sorted = p->n_others;
     struct dirent *entry;
@@ -415,7 +415,7 @@ static struct task *find_task(struct util_tasks *p,
     *more = (struct task){
         .rank = rank, .number = process->number, .since_us = p->before_us};
     for (size_t i = 0; i < SUMS; i++)
-        more->last[i].last = p->samples ? 0 : UTIL_NONE;
+        more->last[i].last = p->samples ? 0 : PROCFS_NONE;
     count_workers(p, rank);
     return more;
 }
@@ -430,8 +430,8 @@ static void plus(double *sum, double v)
 /* Adds to a counter. One unknown part makes the whole sum unknown. */
 static void add_sum(struct task *task, int which, uint64_t n)
 {
-    if (n == UTIL_NONE || task->sum[which] == UTIL_NONE)
-        task->sum[which] = UTIL_NONE;
+    if (n == PROCFS_NONE || task->sum[which] == PROCFS_NONE)
+        task->sum[which] = PROCFS_NONE;
     else
         task->sum[which] = num_add(task->sum[which], n);
 }
@@ -464,11 +464,11 @@ static void add_status(struct util_tasks *p, struct task *task,
     const char *list;
     uint64_t kb;
 
-    if ((kb = util_find(text, "VmRSS:")) != UTIL_NONE)
+    if ((kb = procfs_find(text, "VmRSS:")) != PROCFS_NONE)
         plus(&row->v[TASK_MEMORY], (double) kb * 1024);
-    if ((kb = util_find(text, "VmHWM:")) != UTIL_NONE)
+    if ((kb = procfs_find(text, "VmHWM:")) != PROCFS_NONE)
         plus(&row->v[TASK_MEMORY_PEAK], (double) kb * 1024);
-    add_sum(task, SWITCHES, util_find(text, "nonvoluntary_ctxt_switches:"));
+    add_sum(task, SWITCHES, procfs_find(text, "nonvoluntary_ctxt_switches:"));
     list = strstr(text, "\nCpus_allowed_list:");
     if (list)
         /* of several processes, the one that may use most */
@@ -478,10 +478,10 @@ static void add_status(struct util_tasks *p, struct task *task,
 /* /proc/PID/io: bytes from storage, and bytes of system calls. */
 static void add_io(struct task *task, const char *text)
 {
-    add_sum(task, READ, util_find(text, "read_bytes:"));
-    add_sum(task, WRITE, util_find(text, "write_bytes:"));
-    add_sum(task, READ_CALLS, util_find(text, "rchar:"));
-    add_sum(task, WRITE_CALLS, util_find(text, "wchar:"));
+    add_sum(task, READ, procfs_find(text, "read_bytes:"));
+    add_sum(task, WRITE, procfs_find(text, "write_bytes:"));
+    add_sum(task, READ_CALLS, procfs_find(text, "rchar:"));
+    add_sum(task, WRITE_CALLS, procfs_find(text, "wchar:"));
 }
 
 /* schedstat is "ran waited slices" of the first thread, in ns
@@ -489,7 +489,7 @@ static void add_io(struct task *task, const char *text)
 static void add_wait(struct task *task, const char *text)
 {
     text += strcspn(text, " ");
-    add_sum(task, WAIT_NS, util_number(text));
+    add_sum(task, WAIT_NS, procfs_number(text));
 }
 
 static bool is_turn(const struct util_tasks *p, const struct task *task)
@@ -532,16 +532,16 @@ static void begin_task(const struct util_tasks *p, struct task *task)
 /* Reads the process's stat. false: it is gone, or its number belongs to another
  * one, which started later. */
 static bool read_stat(struct util_tasks *p, struct process *process,
-                      struct util_process *now)
+                      struct procfs_process *now)
 {
-    return util_read_process(process_text(p, process, FILE_STAT), now) &&
+    return procfs_read_process(process_text(p, process, FILE_STAT), now) &&
            process->start == now->start;
 }
 
 /* Adds a process to its task. false: the process is gone. */
 static bool add_to_task(struct util_tasks *p, struct process *process)
 {
-    struct util_process now;
+    struct procfs_process now;
     struct task *task = find_task(p, process);
 
     if (process->dir < 0)
@@ -673,7 +673,7 @@ int util_tasks_take(struct util_tasks *p, uint64_t mono_us,
 /* --- all ------------------------------------------------------------------ */
 
 struct util_tasks *util_tasks_create(const struct util_step *step,
-                                     struct util_reader *reader)
+                                     struct procfs_reader *reader)
 {
     struct util_tasks *p = calloc(1, sizeof(*p));
     long files = sysconf(_SC_OPEN_MAX);
@@ -731,19 +731,19 @@ int util_tasks_put(const struct util_tasks *p, uint64_t t_us, uint64_t mono_us,
     return rc;
 }
 
-void util_tasks_pids(const struct util_tasks *p, struct util_pids *out)
+void util_tasks_pids(const struct util_tasks *p, struct procfs_pids *out)
 {
     out->n = (uint32_t) p->n_processes;
-    for (size_t i = 0; i < p->n_processes && i < UTIL_PIDS_MAX; i++)
+    for (size_t i = 0; i < p->n_processes && i < PROCFS_PIDS_MAX; i++)
         out->pid[i] = (uint32_t) p->processes[i].pid;
 }
 
-void util_tasks_some(const struct util_tasks *p, struct util_some *out)
+void util_tasks_some(const struct util_tasks *p, struct procfs_some *out)
 {
     size_t n = p->n_processes;
 
-    *out = (struct util_some){.root = p->reader->root, .uid = p->step->uid};
-    out->n = n < UTIL_SOME_MAX ? (uint32_t) n : UTIL_SOME_MAX;
+    *out = (struct procfs_some){.root = p->reader->root, .uid = p->step->uid};
+    out->n = n < PROCFS_SOME_MAX ? (uint32_t) n : PROCFS_SOME_MAX;
     for (uint32_t i = 0; i < out->n; i++) {
         const struct process *one = &p->processes[(size_t) i * n / out->n];
 

@@ -21,12 +21,18 @@
 
 #include "common/jobconf.h"
 #include "common/defaults.h"
+#include "common/policy.h"
 #include "common/sitefile.h"
 #include "orchestrator/collect/clock.h"
 
-static uint32_t *member(struct jp_policy *policy, const struct ceiling *row)
+/* The number of rows of the policy. */
+static size_t count_rows(void)
 {
-    return (uint32_t *) ((char *) policy + row->offset);
+    size_t n = 0;
+
+    while (policy_row(n))
+        n++;
+    return n;
 }
 
 /* Each limit of a policy has a row, and the defaults are within its range. */
@@ -38,10 +44,10 @@ static void test_table(void **state)
 
     (void) state;
     for (size_t k = 0; k < n; k++)
-        for (size_t i = 0; i < n_ceilings; i++)
-            found += keys[k].policy_offset == ceilings[i].offset;
-    assert_int_equal(found, n_ceilings);
-    assert_int_equal(n_ceilings * sizeof(uint32_t), sizeof(struct jp_policy));
+        for (size_t i = 0; policy_row(i); i++)
+            found += keys[k].policy_offset == policy_row(i)->at;
+    assert_int_equal(found, count_rows());
+    assert_int_equal(count_rows() * sizeof(uint32_t), sizeof(struct jp_policy));
     ceiling_site("/nonexistent/jobprof.conf", &policy);
     assert_true(policy.watcher_life_ms > 0);
     assert_int_equal(ceiling_apply(&policy, NULL), 0);
@@ -75,13 +81,15 @@ static void test_ceilings(void **state)
 
     (void) state;
     memset(&policy, 0xff, sizeof(policy));
-    assert_int_equal(ceiling_apply(&policy, NULL), n_ceilings);
-    for (size_t i = 0; i < n_ceilings; i++)
-        assert_int_equal(*member(&policy, &ceilings[i]), ceilings[i].max);
+    assert_int_equal(ceiling_apply(&policy, NULL), count_rows());
+    for (size_t i = 0; policy_row(i); i++)
+        assert_int_equal(*policy_value(&policy, policy_row(i)),
+                         policy_row(i)->max);
     memset(&policy, 0, sizeof(policy));
     ceiling_apply(&policy, NULL);
-    for (size_t i = 0; i < n_ceilings; i++)
-        assert_int_equal(*member(&policy, &ceilings[i]), ceilings[i].min);
+    for (size_t i = 0; policy_row(i); i++)
+        assert_int_equal(*policy_value(&policy, policy_row(i)),
+                         policy_row(i)->min);
     /* the site's value raises a ceiling but does not lower it */
     memset(&policy, 0xff, sizeof(policy));
     ceiling_apply(&policy, &site);
@@ -300,9 +308,9 @@ static void test_outside(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table), cmocka_unit_test(test_ceilings),
-        cmocka_unit_test(test_timer), cmocka_unit_test(test_roles),
-        cmocka_unit_test(test_chain), cmocka_unit_test(test_no_programs),
+        cmocka_unit_test(test_table),   cmocka_unit_test(test_ceilings),
+        cmocka_unit_test(test_timer),   cmocka_unit_test(test_roles),
+        cmocka_unit_test(test_chain),   cmocka_unit_test(test_no_programs),
         cmocka_unit_test(test_outside),
     };
 

@@ -1,6 +1,6 @@
 /* test_cause.c - each cause, planted in made-up samples, is found; without one
  * none is found. */
-#include "orchestrator/cause/cause.h"
+#include "orchestrator/util/cause.h"
 
 #include <math.h>
 #include <setjmp.h>

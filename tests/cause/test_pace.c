@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "orchestrator/cause/cause.h"
+#include "orchestrator/util/cause.h"
 
 static uint64_t random_state = 1;
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugins/util/util_loaded.h"
+#include "common/loaded.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -66,9 +66,9 @@ static void make_root(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char maps[] = "7f00-7f01 r-xp 0 08:01 1  /libnccl.so\n";
-    const struct util_some some = {
+    const struct procfs_some some = {
         .root = root, .uid = getuid(), .n = 1, .pid = {7}};
-    struct util_loaded loaded = {0};
+    struct loaded_list loaded = {0};
     static int made;
 
     if (!made++)
@@ -78,10 +78,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     put("proc/7/maps", data[0] == 'm' ? (const char *) data + 1 : maps,
         data[0] == 'm' ? size - 1 : sizeof(maps) - 1);
     put("proc/7/root/libnccl.so", data + 1, size - 1);
-    util_loaded_find(&some, &loaded);
-    assert(loaded.n <= UTIL_LOADED_MAX);
+    loaded_find(&some, &loaded);
+    assert(loaded.n <= LOADED_MAX);
     for (uint32_t i = 0; i < loaded.n; i++)
-        assert(strlen(loaded.list[i].name) < UTIL_LOADED_NAME &&
-               strlen(loaded.list[i].version) < UTIL_LOADED_VERSION);
+        assert(strlen(loaded.list[i].name) < LOADED_NAME &&
+               strlen(loaded.list[i].version) < LOADED_VERSION);
     return 0;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/ownproc.h"
-#include "plugins/util/util_kernel.h"
+#include "common/procfs.h"
 #include "plugins/util/util_rows.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -31,30 +31,30 @@ static bool any(void *arg, const char *device)
 
 static void read_kernel(const char *text, size_t len)
 {
-    struct util_pressure pressure;
-    struct util_process process;
-    struct util_traffic traffic;
-    struct util_memory memory;
-    struct util_cpu cpu;
+    struct procfs_pressure pressure;
+    struct procfs_process process;
+    struct procfs_traffic traffic;
+    struct procfs_memory memory;
+    struct procfs_cpu cpu;
     const char *value;
     char path[128];
 
-    util_read_stat(text, &cpu);
-    util_read_meminfo(text, &memory);
-    util_read_pressure(text, &pressure);
-    util_read_netdev(text, any, NULL, &traffic);
-    util_read_diskstats(text, any, NULL, &traffic);
-    util_read_iostat(text, &traffic);
-    if (util_read_process(text, &process))
-        assert(process.start != UTIL_NONE &&
+    procfs_read_stat(text, &cpu);
+    procfs_read_meminfo(text, &memory);
+    procfs_read_pressure(text, &pressure);
+    procfs_read_netdev(text, any, NULL, &traffic);
+    procfs_read_diskstats(text, any, NULL, &traffic);
+    procfs_read_iostat(text, &traffic);
+    if (procfs_read_process(text, &process))
+        assert(process.start != PROCFS_NONE &&
                ownproc_start(text) == process.start);
     else
         (void) ownproc_start(text);
     (void) ownproc_state(text);
     value = ownproc_variable(text, len, "A");
     assert(!value || memchr(value, '\0', len - (size_t) (value - text)));
-    if (util_cgroup_step(text, "", path, sizeof(path)) ||
-        util_cgroup_step(text, "memory", path, sizeof(path)))
+    if (procfs_cgroup_step(text, "", path, sizeof(path)) ||
+        procfs_cgroup_step(text, "memory", path, sizeof(path)))
         assert(*path && strlen(path) < sizeof(path) && strstr(path, "/step_"));
 }
 

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "orchestrator/cause/cause_feature.h"
+#include "orchestrator/util/cause_feature.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/copper/copper_feature.h"
 #include "orchestrator/report/tables.h"

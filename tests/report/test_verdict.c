@@ -898,7 +898,7 @@ static void only_util(struct fixture *f)
     static char off[] = "off";
 
     f->conf.nccl_mode = off;
-    f->conf.policy.util_period_ms = 1000;
+    f->conf.policy.period_ms = 1000;
     f->report.result = NULL;
 }
 

@@ -22,7 +22,7 @@ static const char rsmi[] = "contrib/fakegpu/.libs/librocm_smi64.so.7";
 static const char no_rsmi[] = "libno-such-thing.so.1";
 
 static struct util_row rows[UTIL_GPUS_MAX];
-static const struct util_pids nobody;
+static const struct procfs_pids nobody;
 
 static void set_load(const char *dir, const char *text)
 {
@@ -107,8 +107,8 @@ static void settings_beside_the_library(void **state)
 /* Counters, processes of others, and errors that the driver reports. */
 static void others_and_errors(void **state)
 {
-    static const struct util_pids ours = {2, {11, 12}};
-    static const struct util_pids many = {.n = UTIL_PIDS_MAX + 1};
+    static const struct procfs_pids ours = {2, {11, 12}};
+    static const struct procfs_pids many = {.n = PROCFS_PIDS_MAX + 1};
     struct util_nvml *nvml;
 
     setenv("FAKEGPU_COUNT", "2", 1);
@@ -201,8 +201,8 @@ static void nothing_to_sample(void **state)
 /* The same rows from AMD's library, and figures that it does not have. */
 static void of_amd(void **state)
 {
-    static const struct util_pids ours = {2, {11, 12}};
-    static const struct util_pids many = {.n = UTIL_PIDS_MAX + 1};
+    static const struct procfs_pids ours = {2, {11, 12}};
+    static const struct procfs_pids many = {.n = PROCFS_PIDS_MAX + 1};
     struct util_rsmi *amd;
     struct jp_error err;
 

@@ -172,11 +172,11 @@ static void test_sources(void **state)
         assert_int_equal(util_side.fill(&(struct side_step){.plan = &plan},
                                         &conf, NULL, NULL),
                          0);
-        if (conf.policy.util_period_ms != rows[i].period_ms ||
+        if (conf.policy.period_ms != rows[i].period_ms ||
             plan_side_is_asked(&plan.sides[OPTION_UTIL]) != rows[i].sampled ||
             (jobconf_side_find(&conf, OPTION_UTIL, "period") != NULL) !=
                 rows[i].given)
-            fail_msg("row %zu: every %u ms, %d", i, conf.policy.util_period_ms,
+            fail_msg("row %zu: every %u ms, %d", i, conf.policy.period_ms,
                      plan_side_is_asked(&plan.sides[OPTION_UTIL]));
         util_side.describe(&conf, text, sizeof(text));
         assert_true((strstr(text, "no samples") == NULL) ==
@@ -220,7 +220,7 @@ static void test_conf(void **state)
     assert_int_equal(jobconf_write(path, &conf, NULL), 0);
     assert_int_equal(jobconf_read(path, &back, NULL), 0);
     assert_string_equal(back.sides[OPTION_UTIL].request, "auto");
-    assert_int_equal(back.policy.util_period_ms, 500);
+    assert_int_equal(back.policy.period_ms, 500);
     assert_string_equal(jobconf_side_find(&back, OPTION_UTIL, "mode"), "auto");
     assert_string_equal(jobconf_side_find(&back, OPTION_UTIL, "period"),
                         "500 ms");

@@ -135,7 +135,7 @@ static struct util_probe *start(const char *root)
 
 static void node_and_tasks(void **state)
 {
-    static struct util_pids pids;
+    static struct procfs_pids pids;
     struct util_probe *probe;
     struct sample s;
     const struct util_row *row;

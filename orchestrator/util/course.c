@@ -4,7 +4,7 @@
  * courses_make divides the slices for each finding; deviation_* are the two
  * tests of cause_find.c.
  */
-#include "orchestrator/cause/cause.h"
+#include "orchestrator/util/cause.h"
 
 #include <math.h>
 #include <stddef.h>

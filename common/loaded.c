@@ -1,10 +1,10 @@
-/* util_loaded.c - find frameworks by the files that tasks have mapped.
+/* loaded.c - find frameworks by the files that tasks have mapped.
  *
  * look_at_process reads /proc/PID/maps; look_at_file determines a library's
  * version: from its constants, its file name, or the Python package beside it.
- * All that runs in a child (util_look_...), because the tasks' file systems may
- * hang. */
-#include "plugins/util/util_loaded.h"
+ * All that runs in a child (loaded_look_...), because the tasks' file systems
+ * may hang. */
+#include "common/loaded.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -53,13 +53,13 @@ static const struct framework {
 #define VERSION_BYTES                                                          \
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.+_-"
 
-void util_loaded_add(struct util_loaded *loaded, const char *name,
-                     const char *version)
+void loaded_add(struct loaded_list *loaded, const char *name,
+                const char *version)
 {
-    struct util_library *at = loaded->list;
+    struct loaded_library *at = loaded->list;
     size_t n = strlen(name), v = strlen(version);
 
-    if (!n || n >= UTIL_LOADED_NAME || v >= UTIL_LOADED_VERSION ||
+    if (!n || n >= LOADED_NAME || v >= LOADED_VERSION ||
         strspn(name, VERSION_BYTES) != n || strspn(version, VERSION_BYTES) != v)
         return;
     /* at ends at the entry to write: one without a version, or a new one */
@@ -71,7 +71,7 @@ void util_loaded_add(struct util_loaded *loaded, const char *name,
         if (!*at->version)
             break;
     }
-    if (at == loaded->list + UTIL_LOADED_MAX)
+    if (at == loaded->list + LOADED_MAX)
         return;
     loaded->n += at == loaded->list + loaded->n;
     memcpy(at->name, name, n + 1);
@@ -84,7 +84,7 @@ static bool take_version(const char *text, size_t len, char *out)
 {
     size_t n = 0;
 
-    while (n < len && n < UTIL_LOADED_VERSION - 1 && text[n] &&
+    while (n < len && n < LOADED_VERSION - 1 && text[n] &&
            strchr(VERSION_BYTES, text[n]))
         n++;
     if (!n || *text < '0' || *text > '9')
@@ -228,7 +228,7 @@ static bool by_package(int dir, const char *path, const char *package,
 /* Files that were already examined, over all processes: most tasks map the same
  * ones. */
 struct looking {
-    struct util_loaded *loaded;
+    struct loaded_list *loaded;
     char *seen[FILES_MAX];
     size_t n_seen;
 };
@@ -264,7 +264,7 @@ static void look_at_file(struct looking *l, const struct framework *f, int dir,
                          const char *path)
 {
     const char *base = strrchr(path, '/') + 1;
-    char version[UTIL_LOADED_VERSION] = "";
+    char version[LOADED_VERSION] = "";
     int fd = f->says ? open_library(dir, path) : -1;
 
     if ((fd < 0 || !ask_library(fd, f->says, version)) &&
@@ -273,7 +273,7 @@ static void look_at_file(struct looking *l, const struct framework *f, int dir,
         *version = '\0';
     if (fd >= 0)
         close(fd);
-    util_loaded_add(l->loaded, f->name, version);
+    loaded_add(l->loaded, f->name, version);
 }
 
 static bool is_library(const struct framework *f, const char *path)
@@ -298,9 +298,8 @@ static void look_at_line(struct looking *l, int dir, const char *line)
 static void look_at_process(struct looking *l, int dir)
 {
     int fd = openat(dir, "maps", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct jp_lines *maps = fd >= 0 ? lines_open_fd(fd, "maps", LINES_KERNEL,
-                                                    NULL)
-                                    : NULL;
+    struct jp_lines *maps =
+        fd >= 0 ? lines_open_fd(fd, "maps", LINES_KERNEL, NULL) : NULL;
     char *line;
     size_t len;
 
@@ -309,11 +308,11 @@ static void look_at_process(struct looking *l, int dir)
     lines_close(maps);
 }
 
-void util_loaded_find(const struct util_some *some, struct util_loaded *loaded)
+void loaded_find(const struct procfs_some *some, struct loaded_list *loaded)
 {
     struct looking l = {.loaded = loaded};
 
-    for (uint32_t i = 0; i < some->n && i < UTIL_SOME_MAX; i++) {
+    for (uint32_t i = 0; i < some->n && i < PROCFS_SOME_MAX; i++) {
         const struct ownproc_name name = {.root = some->root,
                                           .pid = some->pid[i],
                                           .start = some->start[i],
@@ -332,10 +331,10 @@ void util_loaded_find(const struct util_some *some, struct util_loaded *loaded)
 /* --- in a child ------------------------------------------------------------
  */
 
-struct util_look *util_look_start(const struct util_some *some, uint64_t now_ms,
-                                  struct jp_error *err)
+struct loaded_look *loaded_look_start(const struct procfs_some *some,
+                                      uint64_t now_ms, struct jp_error *err)
 {
-    struct util_look *look = calloc(1, sizeof(*look));
+    struct loaded_look *look = calloc(1, sizeof(*look));
     int fd[2] = {-1, -1};
 
     if (!look ||
@@ -344,14 +343,14 @@ struct util_look *util_look_start(const struct util_some *some, uint64_t now_ms,
         free(look);
         return NULL;
     }
-    *look = (struct util_look){.fd = fd[0], .start_ms = now_ms};
+    *look = (struct loaded_look){.fd = fd[0], .start_ms = now_ms};
     look->pid = fork();
     /* the child */
     if (look->pid == 0) {
-        struct util_loaded found = {0};
+        struct loaded_list found = {0};
 
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        util_loaded_find(some, &found);
+        loaded_find(some, &found);
         send(fd[1], &found, sizeof(found), MSG_NOSIGNAL);
         _exit(0);
     }
@@ -359,13 +358,13 @@ struct util_look *util_look_start(const struct util_some *some, uint64_t now_ms,
     if (look->pid > 0)
         return look;
     error_set(err, "libraries are not examined: %s", strerror(errno));
-    util_look_stop(look);
+    loaded_look_stop(look);
     return NULL;
 }
 
 /* Kills the child and takes its cost. One that is stuck in a file system is
  * left to init after 20 ms. */
-static void end_look(struct util_look *look)
+static void end_look(struct loaded_look *look)
 {
     struct rusage use = {.ru_utime = {0}};
 
@@ -380,32 +379,32 @@ static void end_look(struct util_look *look)
                    (uint64_t) (use.ru_utime.tv_usec + use.ru_stime.tv_usec);
 }
 
-int util_look_take(struct util_look *look, uint64_t now_ms,
-                   struct util_loaded *loaded, struct jp_error *err)
+int loaded_look_take(struct loaded_look *look, uint64_t now_ms,
+                     struct loaded_list *loaded, struct jp_error *err)
 {
-    struct util_loaded found;
+    struct loaded_list found;
     ssize_t n = recv(look->fd, &found, sizeof(found), MSG_DONTWAIT);
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR) &&
-        now_ms - look->start_ms < UTIL_LOOK_MS)
+        now_ms - look->start_ms < LOADED_LOOK_MS)
         return 0;
     end_look(look);
     /* too slow, or the child died before it wrote */
-    if (n != (ssize_t) sizeof(found) || found.n > UTIL_LOADED_MAX)
+    if (n != (ssize_t) sizeof(found) || found.n > LOADED_MAX)
         return error_set(err, "the tasks' libraries are unknown: reading their "
                               "files took too long");
     for (uint32_t i = 0; i < found.n; i++) {
-        struct util_library *one = &found.list[i];
+        struct loaded_library *one = &found.list[i];
 
         /* the message comes from another process */
-        one->name[UTIL_LOADED_NAME - 1] = '\0';
-        one->version[UTIL_LOADED_VERSION - 1] = '\0';
-        util_loaded_add(loaded, one->name, one->version);
+        one->name[LOADED_NAME - 1] = '\0';
+        one->version[LOADED_VERSION - 1] = '\0';
+        loaded_add(loaded, one->name, one->version);
     }
     return 1;
 }
 
-void util_look_stop(struct util_look *look)
+void loaded_look_stop(struct loaded_look *look)
 {
     if (!look)
         return;

@@ -5,7 +5,7 @@
  * limits.h. Unlike cause_find.c this compares nothing with peers: it answers
  * why a healthy job is not faster. An unknown value (NAN) satisfies no rule.
  */
-#include "orchestrator/cause/cause.h"
+#include "orchestrator/util/cause.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* cause_feature.c - causes, pace and limits of a job as a feature of reports:
  * finds them, and names their part of each file. The causes are columns of the
  * findings (report/tables_findings.c). */
-#include "orchestrator/cause/cause_feature.h"
+#include "orchestrator/util/cause_feature.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -189,6 +189,27 @@ const struct jp_table table_iteration = {
     .unsorted = true,
 };
 
+/* --- findings ------------------------------------------------------------- */
+
+_Static_assert(JP_CAUSES == FEATURE_LOOKED_MAX, "summary.json states this");
+
+static bool coincides(const void *data, size_t finding,
+                      struct feature_coincidence *out)
+{
+    const struct cause_data *d = data;
+    const struct jp_cause_look *look = causes_look(d->causes, finding);
+
+    if (!look)
+        return false;
+    *out = (struct feature_coincidence){.why = look->why,
+                                        .looked = look->list,
+                                        .n_looked = look->n_list,
+                                        .table = &table_causes,
+                                        .first = look->first,
+                                        .n = look->n};
+    return true;
+}
+
 /* --- files of a report ---------------------------------------------------- */
 
 /* Writes iteration{} and bottlenecks[]. */
@@ -305,13 +326,42 @@ static const struct jp_html_section sections[] = {
 
 /* --- the first screen, and the card --------------------------------------- */
 
+/* What limits the job. */
+static bool tile_bound(const struct jp_report *report,
+                       struct first_screen_tile *t)
+{
+    const struct jp_bottlenecks *b = bottlenecks_of(report);
+
+    if (!b || !b->n)
+        return false;
+    t->label = "Bound by";
+    SAY(t->value, "%s", bottleneck_titles[b->at[0].kind]);
+    SAY(t->note, "%.120s", b->at[0].text);
+    return true;
+}
+
+/* How long a step of the program's loop takes. */
+static bool tile_pace(const struct jp_report *report,
+                      struct first_screen_tile *t)
+{
+    const struct jp_iteration *i = iteration_of(report);
+
+    if (!i || !i->source || !(i->period_us > 0))
+        return false;
+    t->label = "Pace";
+    SAY(t->value, "%s", FIG_US(i->period_us));
+    if (i->ops)
+        SAY(t->note, "a step of %s operation%s", FIG_COUNT(i->ops),
+            plural(i->ops));
+    else
+        SAY(t->note, "a step, by samples of utilisation");
+    return true;
+}
+
 static size_t put_tiles(const struct jp_report *report,
                         struct first_screen_tile *tiles, size_t room)
 {
-    if (!room || !count_bottlenecks(report))
-        return 0;
-    first_screen_bound(report, tiles);
-    return 1;
+    return room && tile_bound(report, tiles);
 }
 
 /* "GPU" of "gpu_bound". */
@@ -359,6 +409,9 @@ const struct feature feature_cause = {
     .lines = put_lines,
     .text = put_text,
     .sections = sections,
+    .coincides = coincides,
     .further_tiles = put_tiles,
+    .tile_bound = tile_bound,
+    .tile_pace = tile_pace,
     .card = put_card,
 };

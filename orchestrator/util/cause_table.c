@@ -7,7 +7,7 @@
  * causes, not whether one is named. A new cause needs a constant in cause.h, a
  * word here and at least one row.
  */
-#include "orchestrator/cause/cause.h"
+#include "orchestrator/util/cause.h"
 
 #include <math.h>
 

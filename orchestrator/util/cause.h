@@ -22,8 +22,8 @@
  * nothing. Totals of a node are used only if the step has the node for itself.
  * A missing metric was not examined.
  */
-#ifndef JP_CAUSE_CAUSE_H
-#define JP_CAUSE_CAUSE_H
+#ifndef JP_UTIL_CAUSE_H
+#define JP_UTIL_CAUSE_H
 
 #include <stdbool.h>
 #include <stddef.h>

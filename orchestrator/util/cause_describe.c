@@ -1,6 +1,6 @@
 /* cause_describe.c - the subject of a finding in terms of the samples, and the
  * sentences about its causes. */
-#include "orchestrator/cause/cause.h"
+#include "orchestrator/util/cause.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,8 +1,8 @@
-/* util_kernel.c - numbers from the kernel's texts.
+/* procfs.c - numbers from the kernel's texts.
  *
  * First the reader, which opens files below a root; then small helpers for
- * lines and numbers; then a function for each kind of file (util_kernel.h). */
-#include "plugins/util/util_kernel.h"
+ * lines and numbers; then a function for each kind of file (procfs.h). */
+#include "common/procfs.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -18,8 +18,8 @@
 #include "common/num.h"
 
 /* A path that is too long is cut, and then does not exist. */
-const char *util_reader_path(const struct util_reader *r, char *out,
-                             const char *fmt, ...)
+const char *procfs_reader_path(const struct procfs_reader *r, char *out,
+                               const char *fmt, ...)
 {
     int n = snprintf(out, PATH_MAX, "%s", r->root);
     va_list args;
@@ -31,9 +31,9 @@ const char *util_reader_path(const struct util_reader *r, char *out,
     return out;
 }
 
-const char *util_reader_text(struct util_reader *r, const char *path)
+const char *procfs_reader_text(struct procfs_reader *r, const char *path)
 {
-    return util_read_file(path, r->text, sizeof(r->text), NULL) ?: "";
+    return procfs_read_file(path, r->text, sizeof(r->text), NULL) ?: "";
 }
 
 /* The kernel's own files fill a page before they give less (seq_file). So a
@@ -67,8 +67,8 @@ static const char *read_again(int *fd, int at, const char *path, char *text,
     return NULL;
 }
 
-const char *util_reader_again(struct util_reader *r, int *fd, int at,
-                              const char *path)
+const char *procfs_reader_again(struct procfs_reader *r, int *fd, int at,
+                                const char *path)
 {
     struct stat st;
 
@@ -84,8 +84,8 @@ const char *util_reader_again(struct util_reader *r, int *fd, int at,
 /* /proc/diskstats counts sectors of this size, whatever the disk's own is. */
 #define SECTOR_BYTES 512
 
-const char *util_read_file(const char *path, char *text, size_t room,
-                           size_t *len)
+const char *procfs_read_file(const char *path, char *text, size_t room,
+                             size_t *len)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     size_t have = 0;
@@ -146,26 +146,26 @@ static bool starts(const char *line, const char *word)
     return strncmp(line, word, strlen(word)) == 0;
 }
 
-uint64_t util_number(const char *text)
+uint64_t procfs_number(const char *text)
 {
     uint64_t n;
 
-    return next_number(&text, &n) ? n : UTIL_NONE;
+    return next_number(&text, &n) ? n : PROCFS_NONE;
 }
 
 /* The key must be followed by a blank: "Vm" does not find "VmRSS:". */
-uint64_t util_find(const char *text, const char *key)
+uint64_t procfs_find(const char *text, const char *key)
 {
     size_t len = strlen(key);
 
     for (const char *line = text; *line; line = next_line(line))
         if (starts(line, key) && (line[len] == ' ' || line[len] == '\t'))
             /* "kB" after the number is ignored */
-            return util_number(line + len);
-    return UTIL_NONE;
+            return procfs_number(line + len);
+    return PROCFS_NONE;
 }
 
-bool util_read_stat(const char *text, struct util_cpu *out)
+bool procfs_read_stat(const char *text, struct procfs_cpu *out)
 {
     uint64_t v[8], cpus = 0;
     bool found = false;
@@ -174,9 +174,9 @@ bool util_read_stat(const char *text, struct util_cpu *out)
         /* "cpu" without a number is the sum; user, nice, system, idle, iowait,
          * irq, softirq, steal */
         if (starts(line, "cpu ") && numbers(line + 4, v, 8) == 8) {
-            *out = (struct util_cpu){
-                v[0], v[1], v[2],      v[3],      v[4],      v[5],
-                v[6], v[7], UTIL_NONE, UTIL_NONE, UTIL_NONE, UTIL_NONE};
+            *out = (struct procfs_cpu){
+                v[0], v[1], v[2],        v[3],        v[4],        v[5],
+                v[6], v[7], PROCFS_NONE, PROCFS_NONE, PROCFS_NONE, PROCFS_NONE};
             found = true;
         } else if (starts(line, "cpu") && isdigit((unsigned char) line[3])) {
             cpus++;
@@ -185,33 +185,33 @@ bool util_read_stat(const char *text, struct util_cpu *out)
     if (!found)
         return false;
     /* lines "cpu0", "cpu1" ... are of processors that are online */
-    out->n = cpus ? cpus : UTIL_NONE;
-    out->switches = util_find(text, "ctxt");
-    out->running = util_find(text, "procs_running");
-    out->blocked = util_find(text, "procs_blocked");
+    out->n = cpus ? cpus : PROCFS_NONE;
+    out->switches = procfs_find(text, "ctxt");
+    out->running = procfs_find(text, "procs_running");
+    out->blocked = procfs_find(text, "procs_blocked");
     return true;
 }
 
 /* A figure that the file gives in kB, in bytes. */
 static uint64_t kilobytes(const char *text, const char *key)
 {
-    uint64_t kb = util_find(text, key), bytes;
+    uint64_t kb = procfs_find(text, key), bytes;
 
-    return kb == UTIL_NONE || __builtin_mul_overflow(kb, 1024, &bytes)
-               ? UTIL_NONE
+    return kb == PROCFS_NONE || __builtin_mul_overflow(kb, 1024, &bytes)
+               ? PROCFS_NONE
                : bytes;
 }
 
-void util_read_meminfo(const char *text, struct util_memory *out)
+void procfs_read_meminfo(const char *text, struct procfs_memory *out)
 {
-    *out = (struct util_memory){
+    *out = (struct procfs_memory){
         kilobytes(text, "MemTotal:"), kilobytes(text, "MemAvailable:"),
         kilobytes(text, "SwapTotal:"), kilobytes(text, "SwapFree:")};
 }
 
-void util_read_pressure(const char *text, struct util_pressure *out)
+void procfs_read_pressure(const char *text, struct procfs_pressure *out)
 {
-    *out = (struct util_pressure){UTIL_NONE, UTIL_NONE};
+    *out = (struct procfs_pressure){PROCFS_NONE, PROCFS_NONE};
     for (const char *line = text; *line; line = next_line(line)) {
         const char *end = next_line(line);
         /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=123" */
@@ -221,24 +221,24 @@ void util_read_pressure(const char *text, struct util_pressure *out)
         if (!total || total >= end)
             continue;
         if (starts(line, "some "))
-            out->some_us = util_number(total + 7);
+            out->some_us = procfs_number(total + 7);
         else if (starts(line, "full "))
-            out->full_us = util_number(total + 7);
+            out->full_us = procfs_number(total + 7);
     }
 }
 
-/* Adds to a sum that is UTIL_NONE until something is added. A sum that would
+/* Adds to a sum that is PROCFS_NONE until something is added. A sum that would
  * overflow stays as it was. */
 static void add(uint64_t *sum, uint64_t n)
 {
-    uint64_t old = *sum == UTIL_NONE ? 0 : *sum;
+    uint64_t old = *sum == PROCFS_NONE ? 0 : *sum;
 
     /* __builtin_add_overflow stores the wrapped sum, so restore it */
-    if (n == UTIL_NONE || __builtin_add_overflow(old, n, sum))
+    if (n == PROCFS_NONE || __builtin_add_overflow(old, n, sum))
         *sum = old ? old : *sum;
 }
 
-static void add_both(struct util_traffic *sum, uint64_t in, uint64_t out)
+static void add_both(struct procfs_traffic *sum, uint64_t in, uint64_t out)
 {
     add(&sum->in, in);
     add(&sum->out, out);
@@ -262,13 +262,13 @@ static bool take_name(const char **at, char end, char *name, size_t room)
     return true;
 }
 
-void util_read_netdev(const char *text, util_counts *counts, void *arg,
-                      struct util_traffic *out)
+void procfs_read_netdev(const char *text, procfs_counts *counts, void *arg,
+                        struct procfs_traffic *out)
 {
     char name[64];
     uint64_t v[9];
 
-    *out = (struct util_traffic){UTIL_NONE, UTIL_NONE};
+    *out = (struct procfs_traffic){PROCFS_NONE, PROCFS_NONE};
     for (const char *line = text; *line; line = next_line(line)) {
         const char *at = line;
 
@@ -280,13 +280,13 @@ void util_read_netdev(const char *text, util_counts *counts, void *arg,
     }
 }
 
-void util_read_diskstats(const char *text, util_counts *counts, void *arg,
-                         struct util_traffic *out)
+void procfs_read_diskstats(const char *text, procfs_counts *counts, void *arg,
+                           struct procfs_traffic *out)
 {
     char name[64];
     uint64_t v[7], device;
 
-    *out = (struct util_traffic){UTIL_NONE, UTIL_NONE};
+    *out = (struct procfs_traffic){PROCFS_NONE, PROCFS_NONE};
     for (const char *line = text; *line; line = next_line(line)) {
         const char *at = line;
 
@@ -300,9 +300,9 @@ void util_read_diskstats(const char *text, util_counts *counts, void *arg,
     }
 }
 
-void util_read_iostat(const char *text, struct util_traffic *out)
+void procfs_read_iostat(const char *text, struct procfs_traffic *out)
 {
-    *out = (struct util_traffic){UTIL_NONE, UTIL_NONE};
+    *out = (struct procfs_traffic){PROCFS_NONE, PROCFS_NONE};
     for (const char *line = text; *line; line = next_line(line)) {
         size_t len = strcspn(line, "\n");
         char copy[512];
@@ -315,23 +315,23 @@ void util_read_iostat(const char *text, struct util_traffic *out)
         /* v2: "8:0 rbytes=1 wbytes=2 ..."; v1: "8:0 Read 1" and "8:0 Write 2",
          * a line each */
         if ((at = strstr(copy, " rbytes=")))
-            add(&out->in, util_number(at + 8));
+            add(&out->in, procfs_number(at + 8));
         if ((at = strstr(copy, " wbytes=")))
-            add(&out->out, util_number(at + 8));
+            add(&out->out, procfs_number(at + 8));
         if ((at = strstr(copy, " Read ")))
-            add(&out->in, util_number(at + 6));
+            add(&out->in, procfs_number(at + 6));
         if ((at = strstr(copy, " Write ")))
-            add(&out->out, util_number(at + 7));
+            add(&out->out, procfs_number(at + 7));
     }
 }
 
-bool util_read_process(const char *text, struct util_process *out)
+bool procfs_read_process(const char *text, struct procfs_process *out)
 {
     /* "pid (name) state ppid pgrp session tty tpgid flags minflt cminflt
      * majflt cmajflt utime stime cutime cstime priority nice threads 0 start
      * ...". The name may hold anything, so it ends at the last bracket.
      * tpgid, priority and nice may be negative, and state is a letter: they
-     * become UTIL_NONE. */
+     * become PROCFS_NONE. */
     enum {
         FIRST = 3,
         PARENT = 4,
@@ -353,7 +353,7 @@ bool util_read_process(const char *text, struct util_process *out)
         const char *number = at;
 
         if (!next_number(&number, &v[field]))
-            v[field] = UTIL_NONE;
+            v[field] = PROCFS_NONE;
         at += strcspn(at, " \n");
         if (field < START && *at++ != ' ')
             return false;
@@ -361,18 +361,18 @@ bool util_read_process(const char *text, struct util_process *out)
     /* one field after faults, and two after times, is that of children which
      * have ended */
     *out =
-        (struct util_process){.pid = pid,
-                              .parent = v[PARENT],
-                              .minor_faults = num_add(v[MINOR], v[MINOR + 1]),
-                              .major_faults = num_add(v[MAJOR], v[MAJOR + 1]),
-                              .user = num_add(v[USER], v[USER + 2]),
-                              .system = num_add(v[SYSTEM], v[SYSTEM + 2]),
-                              .threads = v[THREADS],
-                              .start = v[START]};
-    return v[START] != UTIL_NONE && v[THREADS] != UTIL_NONE;
+        (struct procfs_process){.pid = pid,
+                                .parent = v[PARENT],
+                                .minor_faults = num_add(v[MINOR], v[MINOR + 1]),
+                                .major_faults = num_add(v[MAJOR], v[MAJOR + 1]),
+                                .user = num_add(v[USER], v[USER + 2]),
+                                .system = num_add(v[SYSTEM], v[SYSTEM + 2]),
+                                .threads = v[THREADS],
+                                .start = v[START]};
+    return v[START] != PROCFS_NONE && v[THREADS] != PROCFS_NONE;
 }
 
-bool util_list_has(const char *list, unsigned n)
+bool list_has_number(const char *list, unsigned n)
 {
     unsigned long from, to;
     char *end;
@@ -393,7 +393,7 @@ bool util_list_has(const char *list, unsigned n)
     return false;
 }
 
-bool util_pids_have(const struct util_pids *pids, unsigned pid)
+bool procfs_pids_have(const struct procfs_pids *pids, unsigned pid)
 {
     for (uint32_t i = 0; i < pids->n; i++)
         if (pids->pid[i] == pid)
@@ -431,8 +431,8 @@ static bool is_job_folder(const char *path, const char *end)
 
 /* Lines are "4:memory:/slurm/uid_1/job_7/step_0/task_1" in v1, and "0::/..." in
  * v2, which has no names of controllers. */
-bool util_cgroup_step(const char *text, const char *controller, char *out,
-                      size_t room)
+bool procfs_cgroup_step(const char *text, const char *controller, char *out,
+                        size_t room)
 {
     for (const char *line = text; *line; line = next_line(line)) {
         const char *names = strchr(line, ':');

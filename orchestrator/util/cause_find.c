@@ -9,7 +9,7 @@
  * Metrics that pass are weighed by strength_of; chain() puts consequences after
  * their causes.
  */
-#include "orchestrator/cause/cause.h"
+#include "orchestrator/util/cause.h"
 
 #include <math.h>
 #include <stdio.h>

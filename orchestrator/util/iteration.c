@@ -7,7 +7,7 @@
  * find nothing than a wrong length: a reader compares the length with the
  * program's own figures.
  */
-#include "orchestrator/cause/cause.h"
+#include "orchestrator/util/cause.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* test_util_kernel.c - the kernel's texts: good, cut and strange ones. */
-#include "plugins/util/util_kernel.h"
+/* test_procfs.c - the kernel's texts: good, cut and strange ones. */
+#include "common/procfs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,10 +14,10 @@ static void stat_of_processors(void **state)
         "cpu  100 20 30 4000 50 6 7 8 9 10\ncpu0 50 10 15 2000 25 3 3 4 4 5\n"
         "cpu1 50 10 15 2000 25 3 4 4 5 5\nintr 12 0\nctxt 77\n"
         "procs_running 3\nprocs_blocked 1\n";
-    struct util_cpu cpu;
+    struct procfs_cpu cpu;
 
     (void) state;
-    assert_true(util_read_stat(text, &cpu));
+    assert_true(procfs_read_stat(text, &cpu));
     assert_int_equal(cpu.user, 100);
     assert_int_equal(cpu.nice, 20);
     assert_int_equal(cpu.idle, 4000);
@@ -26,41 +26,41 @@ static void stat_of_processors(void **state)
     assert_int_equal(cpu.n, 2);
     assert_int_equal(cpu.switches, 77);
     assert_int_equal(cpu.running, 3);
-    assert_false(util_read_stat("", &cpu));
-    assert_false(util_read_stat("cpu  1 2 3\n", &cpu));
-    assert_false(util_read_stat("cpu  1 2 3 4 5 6 7 x\n", &cpu));
+    assert_false(procfs_read_stat("", &cpu));
+    assert_false(procfs_read_stat("cpu  1 2 3\n", &cpu));
+    assert_false(procfs_read_stat("cpu  1 2 3 4 5 6 7 x\n", &cpu));
     assert_false(
-        util_read_stat("cpu  99999999999999999999999 2 3 4 5 6 7 8\n", &cpu));
+        procfs_read_stat("cpu  99999999999999999999999 2 3 4 5 6 7 8\n", &cpu));
 }
 
 static void memory(void **state)
 {
-    struct util_memory m;
+    struct procfs_memory m;
 
     (void) state;
-    util_read_meminfo("MemTotal:  1000 kB\nMemFree: 5 kB\n"
-                      "MemAvailable:   400 kB\nSwapTotal: 10 kB\n",
-                      &m);
+    procfs_read_meminfo("MemTotal:  1000 kB\nMemFree: 5 kB\n"
+                        "MemAvailable:   400 kB\nSwapTotal: 10 kB\n",
+                        &m);
     assert_int_equal(m.total, 1024000);
     assert_int_equal(m.available, 409600);
     assert_int_equal(m.swap_total, 10240);
-    assert_true(m.swap_free == UTIL_NONE);
-    util_read_meminfo("MemTotal: 18446744073709551615 kB\n", &m);
-    assert_true(m.total == UTIL_NONE);
+    assert_true(m.swap_free == PROCFS_NONE);
+    procfs_read_meminfo("MemTotal: 18446744073709551615 kB\n", &m);
+    assert_true(m.total == PROCFS_NONE);
 }
 
 static void pressure(void **state)
 {
-    struct util_pressure p;
+    struct procfs_pressure p;
 
     (void) state;
-    util_read_pressure("some avg10=1.00 avg60=0.5 avg300=0.1 total=123456\n"
-                       "full avg10=0.00 avg60=0.0 avg300=0.0 total=99\n",
-                       &p);
+    procfs_read_pressure("some avg10=1.00 avg60=0.5 avg300=0.1 total=123456\n"
+                         "full avg10=0.00 avg60=0.0 avg300=0.0 total=99\n",
+                         &p);
     assert_int_equal(p.some_us, 123456);
     assert_int_equal(p.full_us, 99);
-    util_read_pressure("some avg10=1.00\nfull total", &p);
-    assert_true(p.some_us == UTIL_NONE && p.full_us == UTIL_NONE);
+    procfs_read_pressure("some avg10=1.00\nfull total", &p);
+    assert_true(p.some_us == PROCFS_NONE && p.full_us == PROCFS_NONE);
 }
 
 static bool not_lo(void *arg, const char *device)
@@ -79,24 +79,24 @@ static void traffic(void **state)
     static const char disks[] =
         "   8       0 sda 10 0 2 5 20 0 4 5 0 0 0\n"
         "   8       1 lo 10 0 1000 5 20 0 1000 5 0 0 0\n   8 2 sdb 1\n";
-    struct util_traffic t;
+    struct procfs_traffic t;
 
     (void) state;
-    util_read_netdev(net, not_lo, NULL, &t);
+    procfs_read_netdev(net, not_lo, NULL, &t);
     assert_int_equal(t.in, 1100);
     assert_int_equal(t.out, 2200);
-    util_read_netdev("lo: 1 1 1 1 1 1 1 1 1\n", not_lo, NULL, &t);
-    assert_true(t.in == UTIL_NONE);
-    util_read_diskstats(disks, not_lo, NULL, &t);
+    procfs_read_netdev("lo: 1 1 1 1 1 1 1 1 1\n", not_lo, NULL, &t);
+    assert_true(t.in == PROCFS_NONE);
+    procfs_read_diskstats(disks, not_lo, NULL, &t);
     assert_int_equal(t.in, 1024);
     assert_int_equal(t.out, 2048);
-    util_read_iostat("8:0 rbytes=10 wbytes=20 rios=1 wios=1 dbytes=0\n"
-                     "8:16 rbytes=1 wbytes=2 rios=1\n",
-                     &t);
+    procfs_read_iostat("8:0 rbytes=10 wbytes=20 rios=1 wios=1 dbytes=0\n"
+                       "8:16 rbytes=1 wbytes=2 rios=1\n",
+                       &t);
     assert_int_equal(t.in, 11);
     assert_int_equal(t.out, 22);
-    util_read_iostat("8:0 Read 4096\n8:0 Write 512\n8:0 Sync 0\nTotal 4608\n",
-                     &t);
+    procfs_read_iostat("8:0 Read 4096\n8:0 Write 512\n8:0 Sync 0\nTotal 4608\n",
+                       &t);
     assert_int_equal(t.in, 4096);
     assert_int_equal(t.out, 512);
 }
@@ -106,10 +106,10 @@ static void processes(void **state)
 {
     static const char text[] = "42 (a ) R 1 1 (x) S 7 42 42 0 -1 4194560 "
                                "100 11 3 4 50 60 7 8 20 0 9 0 12345 0 0\n";
-    struct util_process p;
+    struct procfs_process p;
 
     (void) state;
-    assert_true(util_read_process(text, &p));
+    assert_true(procfs_read_process(text, &p));
     assert_int_equal(p.pid, 42);
     assert_int_equal(p.parent, 7);
     assert_int_equal(p.minor_faults, 111);
@@ -122,7 +122,7 @@ static void processes(void **state)
         char cut[sizeof(text)] = "";
 
         memcpy(cut, text, len);
-        if (util_read_process(cut, &p)) /* "1234" is a number as well */
+        if (procfs_read_process(cut, &p)) /* "1234" is a number as well */
             assert_true(len > 90);
     }
 }
@@ -151,32 +151,30 @@ static void cgroups(void **state)
     char path[256], small[8];
 
     (void) state;
-    assert_true(util_cgroup_step(v2, "", path, sizeof(path)));
+    assert_true(procfs_cgroup_step(v2, "", path, sizeof(path)));
     assert_string_equal(path, "/system.slice/n1_slurmstepd.scope/job_7/step_0");
-    assert_false(util_cgroup_step(v2, "cpuacct", path, sizeof(path)));
-    assert_true(util_cgroup_step(v1, "cpuacct", path, sizeof(path)));
+    assert_false(procfs_cgroup_step(v2, "cpuacct", path, sizeof(path)));
+    assert_true(procfs_cgroup_step(v1, "cpuacct", path, sizeof(path)));
     assert_string_equal(path, "/slurm/uid_0/job_7/step_0");
-    assert_true(util_cgroup_step(v1, "memory", path, sizeof(path)));
-    assert_false(util_cgroup_step(v1, "acct", path, sizeof(path)));
-    assert_false(util_cgroup_step(v1, "", path, sizeof(path)));
-    assert_false(util_cgroup_step(v2, "", small, sizeof(small)));
+    assert_true(procfs_cgroup_step(v1, "memory", path, sizeof(path)));
+    assert_false(procfs_cgroup_step(v1, "acct", path, sizeof(path)));
+    assert_false(procfs_cgroup_step(v1, "", path, sizeof(path)));
+    assert_false(procfs_cgroup_step(v2, "", small, sizeof(small)));
     assert_false(
-        util_cgroup_step("0::/job_1/../x/step_0\n", "", path, sizeof(path)));
-    assert_true(util_cgroup_step(sluid, "", path, sizeof(path)));
+        procfs_cgroup_step("0::/job_1/../x/step_0\n", "", path, sizeof(path)));
+    assert_true(procfs_cgroup_step(sluid, "", path, sizeof(path)));
     assert_string_equal(
         path, "/system.slice/slurmstepd.scope/s9FV1CPG8ZA800/step_batch");
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-        assert_false(util_cgroup_step(others[i], "", path, sizeof(path)));
+        assert_false(procfs_cgroup_step(others[i], "", path, sizeof(path)));
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(stat_of_processors),
-                                       cmocka_unit_test(memory),
-                                       cmocka_unit_test(pressure),
-                                       cmocka_unit_test(traffic),
-                                       cmocka_unit_test(processes),
-                                       cmocka_unit_test(cgroups)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stat_of_processors), cmocka_unit_test(memory),
+        cmocka_unit_test(pressure),           cmocka_unit_test(traffic),
+        cmocka_unit_test(processes),          cmocka_unit_test(cgroups)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
  *
  * In summary.json the causes are part of their finding; in the page they are a
  * table of their own. For both, a row is an element of causes_of(report). */
-#include "orchestrator/cause/cause_feature.h"
+#include "orchestrator/util/cause_feature.h"
 #include "orchestrator/report/tables.h"
 #include "orchestrator/util/util_feature.h"
 

@@ -1,5 +1,5 @@
-/* test_util_loaded.c - frameworks and versions from fake roots of /proc. */
-#include "plugins/util/util_loaded.h"
+/* test_loaded.c - frameworks and versions from fake roots of /proc. */
+#include "common/loaded.h"
 
 #include <elf.h>
 #include <poll.h>
@@ -18,7 +18,7 @@
 #include "tests/common/tempdir.h"
 
 /* proc/77 of the test's root. */
-static struct util_some one = {.n = 1, .pid = {77}, .start = {777}};
+static struct procfs_some one = {.n = 1, .pid = {77}, .start = {777}};
 
 /* Makes all folders of a file below dir, and the file. */
 static void put(const char *dir, const char *name, const void *bytes,
@@ -39,7 +39,7 @@ static void put(const char *dir, const char *name, const void *bytes,
 }
 
 /* The process, which belongs to this user and started at 777. */
-static const struct util_some *one_of(const char *dir)
+static const struct procfs_some *one_of(const char *dir)
 {
     static const char stat[] =
         "77 (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 5 0 777 0 0\n";
@@ -92,7 +92,7 @@ static void put_elf(const char *dir, const char *name, const char *text,
     free(file);
 }
 
-static const char *version_of(const struct util_loaded *loaded,
+static const char *version_of(const struct loaded_list *loaded,
                               const char *name)
 {
     for (uint32_t i = 0; i < loaded->n; i++)
@@ -103,7 +103,7 @@ static const char *version_of(const struct util_loaded *loaded,
 
 static void names(void **state)
 {
-    struct util_loaded loaded = {0};
+    struct loaded_list loaded = {0};
 
     put_maps(*state, LINE
              "/usr/lib/libcudart.so.12.4.127\n" LINE
@@ -125,7 +125,7 @@ static void names(void **state)
     put(*state,
         "proc/77/root/p/lib/python3.11/site-packages/torchvision-9.dist-info/x",
         "", 0);
-    util_loaded_find(one_of(*state), &loaded);
+    loaded_find(one_of(*state), &loaded);
     assert_string_equal(version_of(&loaded, "cuda"), "12.4.127");
     assert_string_equal(version_of(&loaded, "driver"), "550.54.15");
     assert_string_equal(version_of(&loaded, "torch"), "2.4.0+cu121");
@@ -140,18 +140,18 @@ static void names(void **state)
  * read. */
 static void of_others(void **state)
 {
-    struct util_some some = *one_of(*state);
-    struct util_loaded loaded = {0};
+    struct procfs_some some = *one_of(*state);
+    struct loaded_list loaded = {0};
 
     put_maps(*state, LINE "/usr/lib/libcudart.so.12.4.127\n");
     some.uid++;
-    util_loaded_find(&some, &loaded);
+    loaded_find(&some, &loaded);
     some.uid--;
     some.start[0]--;
-    util_loaded_find(&some, &loaded);
+    loaded_find(&some, &loaded);
     assert_int_equal(loaded.n, 0);
     some.start[0]++;
-    util_loaded_find(&some, &loaded);
+    loaded_find(&some, &loaded);
     assert_int_equal(loaded.n, 1);
 }
 
@@ -169,11 +169,11 @@ static void nccl_says(void **state)
 
     put_maps(*state, LINE "/opt/libnccl.so.2\n");
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        struct util_loaded loaded = {0};
+        struct loaded_list loaded = {0};
 
         put_elf(*state, "proc/77/root/opt/libnccl.so.2", rows[i].text,
                 rows[i].before);
-        util_loaded_find(one_of(*state), &loaded);
+        loaded_find(one_of(*state), &loaded);
         assert_string_equal(version_of(&loaded, "nccl"), rows[i].want);
     }
 }
@@ -183,7 +183,7 @@ static void bad_files(void **state)
 {
     char elf[512];
     const char *path = "proc/77/root/opt/libnccl.so.2.1.0";
-    struct util_loaded loaded = {0};
+    struct loaded_list loaded = {0};
 
     put_maps(*state, LINE "/opt/libnccl.so.2.1.0\n");
     put_elf(*state, path, "NCCL version 2.3.4", 0);
@@ -203,11 +203,11 @@ static void bad_files(void **state)
         memcpy(bad, elf, sizeof(bad));
         bad[at] = (char) 0xff;
         put(*state, path, bad, sizeof(bad));
-        util_loaded_find(one_of(*state), &loaded);
+        loaded_find(one_of(*state), &loaded);
         put(*state, path, elf, at);
-        util_loaded_find(one_of(*state), &loaded);
+        loaded_find(one_of(*state), &loaded);
     }
-    assert_true(loaded.n >= 1 && loaded.n <= UTIL_LOADED_MAX);
+    assert_true(loaded.n >= 1 && loaded.n <= LOADED_MAX);
     assert_non_null(version_of(&loaded, "nccl"));
     /* a FIFO opens, and is no file */
     {
@@ -217,50 +217,50 @@ static void bad_files(void **state)
         unlink(full);
         assert_int_equal(mkfifo(full, 0600), 0);
         loaded.n = 0;
-        util_loaded_find(one_of(*state), &loaded);
+        loaded_find(one_of(*state), &loaded);
         assert_string_equal(version_of(&loaded, "nccl"), "2.1.0");
     }
 }
 
 static void adds(void **state)
 {
-    struct util_loaded loaded = {0};
+    struct loaded_list loaded = {0};
     char name[16];
 
-    util_loaded_add(&loaded, "nccl", "");
-    util_loaded_add(&loaded, "nccl", "2.1");
-    util_loaded_add(&loaded, "nccl", "");
-    util_loaded_add(&loaded, "nccl", "2.1");
-    util_loaded_add(&loaded, "nccl", "2.2");
-    util_loaded_add(&loaded, "", "1");
-    util_loaded_add(&loaded, "x\n", "1");
-    util_loaded_add(&loaded, "x", "1;2");
-    util_loaded_add(&loaded, "a-name-that-is-too-long", "1");
+    loaded_add(&loaded, "nccl", "");
+    loaded_add(&loaded, "nccl", "2.1");
+    loaded_add(&loaded, "nccl", "");
+    loaded_add(&loaded, "nccl", "2.1");
+    loaded_add(&loaded, "nccl", "2.2");
+    loaded_add(&loaded, "", "1");
+    loaded_add(&loaded, "x\n", "1");
+    loaded_add(&loaded, "x", "1;2");
+    loaded_add(&loaded, "a-name-that-is-too-long", "1");
     assert_int_equal(loaded.n, 2);
     assert_string_equal(loaded.list[0].version, "2.1");
     assert_string_equal(loaded.list[1].version, "2.2");
     for (int i = 0; i < 40; i++) {
         snprintf(name, sizeof(name), "n%d", i);
-        util_loaded_add(&loaded, name, "1");
+        loaded_add(&loaded, name, "1");
     }
-    assert_int_equal(loaded.n, UTIL_LOADED_MAX);
+    assert_int_equal(loaded.n, LOADED_MAX);
 }
 
 /* One look at *state in a child. Returns its processor time, 0 if a busy
  * machine did not end the child in time. */
-static uint64_t look_once(const char *root, struct util_loaded *loaded)
+static uint64_t look_once(const char *root, struct loaded_list *loaded)
 {
     struct jp_error err = {""};
-    struct util_look *look = util_look_start(one_of(root), 0, &err);
+    struct loaded_look *look = loaded_look_start(one_of(root), 0, &err);
     uint64_t us;
     int rc = 0;
 
     assert_non_null(look);
     for (int i = 0; i < 6000 && rc == 0; i++, usleep(10000))
-        rc = util_look_take(look, 1, loaded, &err);
+        rc = loaded_look_take(look, 1, loaded, &err);
     assert_int_equal(rc, 1);
     us = look->cpu_us;
-    util_look_stop(look);
+    loaded_look_stop(look);
     return us;
 }
 
@@ -270,13 +270,13 @@ static void by_a_child(void **state)
 
     put_maps(*state, LINE "/usr/lib/libcudart.so.12.4.127\n");
     for (int i = 0; i < 100 && us == 0; i++) {
-        struct util_loaded loaded = {0};
+        struct loaded_list loaded = {0};
 
         us = look_once(*state, &loaded);
         assert_string_equal(version_of(&loaded, "cuda"), "12.4.127");
     }
     assert_true(us > 0);
-    util_look_stop(NULL);
+    loaded_look_stop(NULL);
 }
 
 static bool is_held;
@@ -291,7 +291,7 @@ static void hold_child(void)
 /* A FIFO in the place of a file does not block it. */
 static void fifo(void **state)
 {
-    struct util_loaded loaded = {0};
+    struct loaded_list loaded = {0};
     char full[1024];
 
     put_maps(*state, "");
@@ -299,7 +299,7 @@ static void fifo(void **state)
     unlink(full);
     assert_int_equal(mkfifo(full, 0600), 0);
     alarm(20);
-    util_loaded_find(one_of(*state), &loaded);
+    loaded_find(one_of(*state), &loaded);
     alarm(0);
     assert_int_equal(loaded.n, 0);
 }
@@ -308,22 +308,24 @@ static void fifo(void **state)
  * waits. */
 static void hangs(void **state)
 {
-    struct util_loaded loaded = {0};
+    struct loaded_list loaded = {0};
     struct jp_error err = {""};
-    struct util_look *look;
+    struct loaded_look *look;
 
     put_maps(*state, "");
     assert_int_equal(pthread_atfork(NULL, NULL, hold_child), 0);
     is_held = true;
-    look = util_look_start(one_of(*state), 5, &err);
+    look = loaded_look_start(one_of(*state), 5, &err);
     is_held = false;
     assert_non_null(look);
     usleep(50000);
-    assert_int_equal(util_look_take(look, 4 + UTIL_LOOK_MS, &loaded, &err), 0);
-    assert_int_equal(util_look_take(look, 5 + UTIL_LOOK_MS, &loaded, &err), -1);
+    assert_int_equal(loaded_look_take(look, 4 + LOADED_LOOK_MS, &loaded, &err),
+                     0);
+    assert_int_equal(loaded_look_take(look, 5 + LOADED_LOOK_MS, &loaded, &err),
+                     -1);
     assert_non_null(strstr(err.text, "took too long"));
     assert_int_equal(loaded.n, 0);
-    util_look_stop(look);
+    loaded_look_stop(look);
 }
 
 int main(void)

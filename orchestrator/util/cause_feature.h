@@ -1,10 +1,10 @@
 /* cause_feature.h - the part of a report that was derived from samples and
  * operations: causes of findings, the pace of the program's loop, and what
  * limits the job. */
-#ifndef JP_CAUSE_CAUSE_FEATURE_H
-#define JP_CAUSE_CAUSE_FEATURE_H
+#ifndef JP_UTIL_CAUSE_FEATURE_H
+#define JP_UTIL_CAUSE_FEATURE_H
 
-#include "orchestrator/cause/cause.h"
+#include "orchestrator/util/cause.h"
 #include "orchestrator/feature/feature.h"
 #include "orchestrator/report/report.h"
 
