@@ -152,7 +152,8 @@ static int add_rank(const struct look *look, uint32_t i, const char *rank)
         v[METRIC_LAST_RECORD] =
             (double) (snap->real_ns - (uint64_t) r->counted_ns) / 1e9;
     }
-    v[METRIC_BUSY] = (double) r->share_permille / 1e3;
+    if (!r->unrated)
+        v[METRIC_BUSY] = (double) r->share_permille / 1e3;
     v[METRIC_CPU] = (double) r->cpu_ms / 1e3;
     if (r->gpu_permille >= 0)
         v[METRIC_GPU_BUSY] = r->gpu_permille / 1e3;
