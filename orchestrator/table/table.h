@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/error.h"
 #include "common/json_stream.h"
 #include "orchestrator/table/csv_out.h"
 
@@ -344,6 +345,14 @@ int table_write_html(const struct jp_table *table,
  * rows. */
 int table_write_text(const struct jp_table *table,
                      const struct table_source *source, FILE *out);
+
+/* Writes headings and all rows with lines of at most TEXT_CELLS_COLUMNS, as in
+ * text_cells.h: nothing is cut, and the last column is wrapped. A column's
+ * width is the limit above which a text moves the rest of its row. Returns 0,
+ * or -1 and err without memory. */
+int table_lay_out(const struct jp_table *table,
+                  const struct table_source *source, FILE *out,
+                  struct jp_error *err);
 
 /* --- on a terminal, or as columns for programs (table_show.c) --- */
 
