@@ -55,8 +55,8 @@ static void name_ranks(struct jp_insight *x, const struct jp_result *r)
     }
 }
 
-/* From this share of operations on, of at least TORN_LEAST, the order by which
- * traces are joined is taken to be wrong. */
+/* If more than this share of the operations is torn, and at least TORN_LEAST of
+ * them, traces were joined in a wrong order. */
 #define TORN_SHARE 0.05
 enum { TORN_LEAST = 3 };
 
@@ -84,8 +84,8 @@ static bool is_torn(const struct jp_result *r)
     return torn >= TORN_LEAST && (double) torn > TORN_SHARE * (double) all;
 }
 
-/* Adds to each finding of a rank, or of a node's ranks, that others wait for
- * what it did longer than its peers, if traces of kernels show it. */
+/* Looks at each finding of a rank, or of a node's ranks, for which others wait:
+ * adds what it did longer than its peers, if traces of kernels show it. */
 static void explain_ranks(struct jp_insight *x)
 {
     char text[JP_OWNWORK_TEXT];
