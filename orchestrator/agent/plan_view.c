@@ -16,6 +16,7 @@
 #include "common/quote.h"
 #include "orchestrator/agent/launch.h"
 #include "orchestrator/agent/settings.h"
+#include "orchestrator/table/text_cells.h"
 
 /* The strings that the view owns. The others are borrowed from the launch. */
 struct plan_view_store {
@@ -303,29 +304,29 @@ void plan_view_fini(struct plan_view *view)
 static int print_head(FILE *out, const struct plan_view *view, const char *head,
                       struct jp_error *err)
 {
-    struct plan_table text = {.n_columns = 1};
+    struct text_cells text = {.n_columns = 1};
     const char *title = profiler_title(view->runs);
     char known[16];
 
     /* The user's own library, a replaced profiler, or the normal case. */
     if (view->plugin)
-        plan_table_add(
+        text_cells_add(
             &text, "%s: your NCCL_PROFILER_PLUGIN=%s would run instead of %s",
             head, view->plugin, title);
     else if (*view->reason && strcmp(view->asked, "auto") != 0)
-        plan_table_add(&text, "%s: %s is requested, but %s would run: %s", head,
+        text_cells_add(&text, "%s: %s is requested, but %s would run: %s", head,
                        view->asked, title, view->reason);
     else
-        plan_table_add(&text, "%s: %s would run%s%s%s", head, title,
+        text_cells_add(&text, "%s: %s would run%s%s%s", head, title,
                        *view->reason ? " (" : "", view->reason,
                        *view->reason ? ")" : "");
-    plan_table_add(
+    text_cells_add(
         &text, "NCCL %s%s%s%s%s", *view->release ? view->release : "(unknown)",
         view->assumed ? ", an assumption: set nccl= or the site file" : "",
         view->newer ? ", planned as " : "",
         view->newer ? plan_view_known(known) : "",
         view->newer ? ", the newest one known to jobprof" : "");
-    return plan_table_print(&text, 0, out, err);
+    return text_cells_print(&text, 0, out, err);
 }
 
 /* Recognises a variable for a pool that the example plugin does not use, by the
@@ -346,82 +347,100 @@ static size_t idle_pool(const struct plan_variable *v, const char **name)
     return len - cut;
 }
 
-/* Lists the unused pools in one row. Each of them has the smallest size, so a
- * row for each of them would only hide the others. */
-static int add_idle(struct plan_table *t, const struct plan_view *view,
-                    struct jp_error *err)
-{
-    size_t n = 0, len = 0;
-    char *names = NULL;
-    FILE *out = open_memstream(&names, &len);
+JP_GETTER(variable_source, plan_variable,
+          value_text(v, at->yours ? "user" : "computed"))
+JP_GETTER(variable_source_text, plan_variable,
+          value_text(v, at->yours ? "yours, kept" : "computed"))
 
+#define FIELD(member) JP_FIELD(struct plan_variable, member)
+/* key, kind, flags, places in JSON, on a page and in text. Names of variables
+ * are long; the reason takes the rest of the line. */
+static const struct jp_column variable_columns[] = {
+    {"name", JP_COL_TEXT, 0, 1, 0, 1, "variable", .width = 50, FIELD(name)},
+    {"value", JP_COL_TEXT, 0, 2, 0, 2, "value", .none = "", .width = 12,
+     FIELD(value)},
+    {"source", JP_COL_WORD, 0, 3, .get = get_variable_source},
+    {"source", JP_COL_TEXT, 0, 0, 0, 3, "source", .width = 12,
+     .get = get_variable_source_text},
+    {"reason", JP_COL_PROSE, 0, 4, 0, 4, "reason", .none = "", FIELD(reason)},
+};
+#undef FIELD
+const struct jp_table plan_variables = {
+    .name = "variables",
+    JP_COLUMNS(variable_columns),
+    .row_size = sizeof(struct plan_variable),
+    .max_json = SIZE_MAX};
+
+/* Returns the unused pools as the reason of one row: each of them has the
+ * smallest size, so a row for each of them would only hide the others. Sets *n
+ * to their number. Allocated; NULL without memory. */
+static char *name_idle(const struct plan_view *view, size_t *n)
+{
+    size_t len = 0;
+    char *text = NULL;
+    FILE *out = open_memstream(&text, &len);
+
+    *n = 0;
     if (!out)
-        return error_set(err, "out of memory");
+        return NULL;
+    fputs("not in the event mask, or not used by this release: ", out);
     for (size_t i = 0; i < view->n_variables; i++) {
         const struct plan_variable *v = &view->variables[i];
         const char *name;
         size_t room = idle_pool(v, &name);
 
         if (room)
-            quote_printf(out, "%s%.*s=%s", n++ ? ", " : "", (int) room, name,
+            quote_printf(out, "%s%.*s=%s", (*n)++ ? ", " : "", (int) room, name,
                          v->value);
     }
-    if (fclose(out) != 0) {
-        free(names);
-        return error_set(err, "out of memory");
-    }
-    if (n) {
-        plan_table_add(t, "%zu more pool%s", n, plural(n));
-        plan_table_add(t, "%s", "");
-        plan_table_add(t, "computed");
-        plan_table_add(
-            t, "not in the event mask, or not used by this release: %s", names);
-    }
-    free(names);
-    return 0;
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
 }
 
 /* Prints the table of the tasks' variables. */
 static int print_variables(FILE *out, const struct plan_view *view,
                            struct jp_error *err)
 {
-    /* Names of variables are long; the reason takes the rest of the line. */
-    struct plan_table table = {.n_columns = 4, .limit = {50, 12, 12}};
+    struct plan_variable *rows = calloc(view->n_variables + 1, sizeof(*rows));
+    struct table_source source = {.rows = rows};
+    size_t n_idle = 0;
+    char *idle = name_idle(view, &n_idle), pools[40];
+    int rc = rows && idle ? 0 : error_set(err, "out of memory");
 
-    plan_table_add(&table, "variable");
-    plan_table_add(&table, "value");
-    plan_table_add(&table, "source");
-    plan_table_add(&table, "reason");
-    for (size_t i = 0; i < view->n_variables; i++) {
-        const struct plan_variable *v = &view->variables[i];
+    for (size_t i = 0; rc == 0 && i < view->n_variables; i++) {
         const char *name;
 
-        if (idle_pool(v, &name))
-            continue;
-        plan_table_add(&table, "%s", v->name);
-        plan_table_add(&table, "%s", v->value);
-        plan_table_add(&table, "%s", v->yours ? "yours, kept" : "computed");
-        plan_table_add(&table, "%s", v->reason);
+        if (!idle_pool(&view->variables[i], &name))
+            rows[source.n++] = view->variables[i];
     }
-    /* plan_table_print frees the cells and returns the error. */
-    if (add_idle(&table, view, err) < 0)
-        table.failed = true;
-    return plan_table_print(&table, 0, out, err);
+    if (rc == 0 && n_idle) {
+        snprintf(pools, sizeof(pools), "%zu more pool%s", n_idle,
+                 plural(n_idle));
+        rows[source.n++] =
+            (struct plan_variable){.name = pools, .value = "", .reason = idle};
+    }
+    if (rc == 0)
+        rc = table_lay_out(&plan_variables, &source, out, err);
+    free(rows);
+    free(idle);
+    return rc;
 }
 
 /* How many nodes and ranks the forecast assumes. */
-static void add_job(struct plan_table *t, const struct jp_jobshape *shape)
+static void add_job(struct text_cells *t, const struct jp_jobshape *shape)
 {
     uint32_t ranks = jobshape_ranks(shape);
 
-    plan_table_add(t, "job");
+    text_cells_add(t, "job");
     if (shape->nnodes && shape->ntasks)
-        plan_table_add(t, "%s node%s, %s rank%s, %s on a node",
+        text_cells_add(t, "%s node%s, %s rank%s, %s on a node",
                        FIG_COUNT(shape->nnodes), plural(shape->nnodes),
                        FIG_COUNT(shape->ntasks), plural(shape->ntasks),
                        FIG_COUNT(ranks));
     else
-        plan_table_add(t, "%s nodes, %s ranks; counted for %s rank%s on a node",
+        text_cells_add(t, "%s nodes, %s ranks; counted for %s rank%s on a node",
                        shape->nnodes ? FIG_COUNT(shape->nnodes) : "unknown",
                        shape->ntasks ? FIG_COUNT(shape->ntasks) : "unknown",
                        FIG_COUNT(ranks), plural(ranks));
@@ -436,35 +455,35 @@ static const char *overcommit_text(unsigned mode)
 }
 
 /* The memory of the step and of the node, as far as known. */
-static void add_node(struct plan_table *t, const struct jp_jobshape *shape)
+static void add_node(struct text_cells *t, const struct jp_jobshape *shape)
 {
     const struct jp_nodemem *node = &shape->node;
 
-    plan_table_add(t, "step");
+    text_cells_add(t, "step");
     /* Without a limit of Slurm, the step may use the node. */
     if (shape->step_memory_bytes)
-        plan_table_add(t, "%s of memory on a node%s%s%s",
+        text_cells_add(t, "%s of memory on a node%s%s%s",
                        FIG_BYTES(shape->step_memory_bytes),
                        *shape->memory_from ? " (" : "", shape->memory_from,
                        *shape->memory_from ? ")" : "");
     else
-        plan_table_add(t, "unknown memory on a node");
+        text_cells_add(t, "unknown memory on a node");
     if (node->ram_bytes) {
-        plan_table_add(t, "node");
-        plan_table_add(t, "%s of RAM, %s of swap; overcommit mode %u: %s",
+        text_cells_add(t, "node");
+        text_cells_add(t, "%s of RAM, %s of swap; overcommit mode %u: %s",
                        FIG_BYTES(node->ram_bytes), FIG_BYTES(node->swap_bytes),
                        node->overcommit, overcommit_text(node->overcommit));
     }
     /* In this mode, reserved memory counts even if it is never touched. */
     if (node->overcommit == 2 && node->commit_limit_bytes) {
-        plan_table_add(t, "%s", "");
-        plan_table_add(t, "commit limit %s, %s of it taken",
+        text_cells_add(t, "%s", "");
+        text_cells_add(t, "commit limit %s, %s of it taken",
                        FIG_BYTES(node->commit_limit_bytes),
                        FIG_BYTES(node->committed_bytes));
     }
     if (shape->address_limit_bytes) {
-        plan_table_add(t, "limit");
-        plan_table_add(t, "a rank's address space: %s (ulimit -v)",
+        text_cells_add(t, "limit");
+        text_cells_add(t, "a rank's address space: %s (ulimit -v)",
                        FIG_BYTES(shape->address_limit_bytes));
     }
 }
@@ -488,59 +507,59 @@ static const char *share_text(char *buf, size_t len, uint64_t part,
 
 /* What the profiler takes in memory, and address space that it only
  * reserves. */
-static void add_memory(struct plan_table *t, const struct plan_view *view)
+static void add_memory(struct text_cells *t, const struct plan_view *view)
 {
     const struct backend_forecast *f = &view->forecast;
     uint64_t node = plan_view_node(view, f->memory_bytes);
     char share[96];
 
-    plan_table_add(t, "memory");
+    text_cells_add(t, "memory");
     if (f->memory_bytes)
-        plan_table_add(t, "%s%s a rank, %s a node%s", without(view),
+        text_cells_add(t, "%s%s a rank, %s a node%s", without(view),
                        FIG_BYTES(f->memory_bytes), FIG_BYTES(node),
                        share_text(share, sizeof(share), node,
                                   view->shape.step_memory_bytes,
                                   "the step's memory"));
     else
-        plan_table_add(t, "unknown");
+        text_cells_add(t, "unknown");
     /* A limit of address space (ulimit -v) counts reserved memory. */
     if (f->reserved_bytes > f->memory_bytes) {
-        plan_table_add(t, "address");
-        plan_table_add(t, "%s%s a rank, %s a node; most of it is never touched",
+        text_cells_add(t, "address");
+        text_cells_add(t, "%s%s a rank, %s a node; most of it is never touched",
                        without(view), FIG_BYTES(f->reserved_bytes),
                        FIG_BYTES(plan_view_node(view, f->reserved_bytes)));
     }
 }
 
 /* The size of the files, and the free space. */
-static void add_disk(struct plan_table *t, const struct plan_view *view)
+static void add_disk(struct text_cells *t, const struct plan_view *view)
 {
     const struct backend_forecast *f = &view->forecast;
     uint64_t step = plan_view_step(view, f->disk_bytes);
     uint64_t left = view->shape.disk_free_bytes;
     char share[96];
 
-    plan_table_add(t, "disk");
+    text_cells_add(t, "disk");
     /* Three cases: no forecast, unknown number of ranks, both known. */
     if (!f->disk_bytes)
-        plan_table_add(t, "unknown; disk=%s", FIG_BYTES(view->disk_bytes));
+        text_cells_add(t, "unknown; disk=%s", FIG_BYTES(view->disk_bytes));
     else if (!step)
-        plan_table_add(t, "%s%s a rank; disk=%s for the step", without(view),
+        text_cells_add(t, "%s%s a rank; disk=%s for the step", without(view),
                        FIG_BYTES(f->disk_bytes), FIG_BYTES(view->disk_bytes));
     else
-        plan_table_add(
+        text_cells_add(
             t, "%s%s a rank, %s the step%s%s", without(view),
             FIG_BYTES(f->disk_bytes), FIG_BYTES(step),
             share_text(share, sizeof(share), step, view->disk_bytes, "disk="),
             view->disk_bytes ? FIG_BYTES(view->disk_bytes) : "");
     if (*f->counted) {
-        plan_table_add(t, "counted");
-        plan_table_add(t, "%s", f->counted);
+        text_cells_add(t, "counted");
+        text_cells_add(t, "%s", f->counted);
     }
     if (!left)
         return;
-    plan_table_add(t, "free");
-    plan_table_add(t, "%s free; min_free=%s%s", FIG_BYTES(left),
+    text_cells_add(t, "free");
+    text_cells_add(t, "%s free; min_free=%s%s", FIG_BYTES(left),
                    FIG_BYTES(view->min_free_bytes),
                    plan_view_is_full(view) ? ": NOT ENOUGH" : "");
 }
@@ -558,29 +577,29 @@ static const char *basis_text(char *buf, size_t len,
 }
 
 /* How many operations are recorded, and how many of them are kept. */
-static void add_records(struct plan_table *t, const struct plan_view *view)
+static void add_records(struct text_cells *t, const struct plan_view *view)
 {
     const struct backend_forecast *f = &view->forecast;
     char basis[64];
 
     /* The label of the row; the text follows as the next cell. */
-    plan_table_add(t, "records");
+    text_cells_add(t, "records");
     basis_text(basis, sizeof(basis), view);
     /* What is lost is more important than what is kept. */
     if (*f->lost)
-        plan_table_add(t, "%s%s", without(view), f->lost);
+        text_cells_add(t, "%s%s", without(view), f->lost);
     else if (!f->planned_ops)
-        plan_table_add(t, "unknown");
+        text_cells_add(t, "unknown");
     else if (f->kept_ops < f->planned_ops)
-        plan_table_add(t, "%s%s of %s operations of each rank%s", without(view),
+        text_cells_add(t, "%s%s of %s operations of each rank%s", without(view),
                        FIG_COUNT(f->kept_ops), FIG_COUNT(f->planned_ops),
                        basis);
     else
-        plan_table_add(t, "%sall %s operations of each rank%s", without(view),
+        text_cells_add(t, "%sall %s operations of each rank%s", without(view),
                        FIG_COUNT(f->planned_ops), basis);
     if (*f->lost && f->planned_ops) {
-        plan_table_add(t, "%s", "");
-        plan_table_add(t, "kept: %s of %s operations of each rank%s",
+        text_cells_add(t, "%s", "");
+        text_cells_add(t, "kept: %s of %s operations of each rank%s",
                        f->kept_ops < f->planned_ops ? FIG_COUNT(f->kept_ops)
                                                     : "all",
                        FIG_COUNT(f->planned_ops), basis);
@@ -588,15 +607,15 @@ static void add_records(struct plan_table *t, const struct plan_view *view)
 }
 
 /* Adds a row "label: line" for each line of a text. */
-static void add_lines(struct plan_table *t, const char *label,
+static void add_lines(struct text_cells *t, const char *label,
                       const char *lines)
 {
     while (*lines) {
         size_t len = strcspn(lines, "\n");
 
         if (len) {
-            plan_table_add(t, "%s", label);
-            plan_table_add(t, "%.*s", (int) len, lines);
+            text_cells_add(t, "%s", label);
+            text_cells_add(t, "%.*s", (int) len, lines);
         }
         lines += len + (lines[len] == '\n');
     }
@@ -606,7 +625,7 @@ static void add_lines(struct plan_table *t, const char *label,
 static int print_facts(FILE *out, const struct plan_view *view,
                        struct jp_error *err)
 {
-    struct plan_table facts = {.n_columns = 2};
+    struct text_cells facts = {.n_columns = 2};
 
     add_records(&facts, view);
     add_lines(&facts, "WARNING", view->warnings);
@@ -614,17 +633,17 @@ static int print_facts(FILE *out, const struct plan_view *view,
     add_node(&facts, &view->shape);
     add_memory(&facts, view);
     add_disk(&facts, view);
-    plan_table_add(&facts, "output");
-    plan_table_add(&facts, "%s", view->dir);
+    text_cells_add(&facts, "output");
+    text_cells_add(&facts, "%s", view->dir);
     add_lines(&facts, "note", view->notes);
-    return plan_table_print(&facts, 0, out, err);
+    return text_cells_print(&facts, 0, out, err);
 }
 
 /* --- the answer alone ------------------------------------------------------
  */
 
 /* What runs, and for which NCCL. */
-static void add_runs(struct plan_table *t, const struct plan_view *view,
+static void add_runs(struct text_cells *t, const struct plan_view *view,
                      const char *head)
 {
     const char *title = profiler_title(view->runs);
@@ -634,18 +653,18 @@ static void add_runs(struct plan_table *t, const struct plan_view *view,
         snprintf(release, sizeof(release), ", for NCCL %.32s%s", view->release,
                  view->assumed ? " (assumed)" : "");
     if (view->plugin)
-        plan_table_add(
+        text_cells_add(
             t, "%s: your NCCL_PROFILER_PLUGIN=%s would run instead of %s%s",
             head, view->plugin, title, release);
     else if (*view->reason && strcmp(view->asked, "auto") != 0)
-        plan_table_add(t, "%s: %s is requested, but %s would run%s: %s", head,
+        text_cells_add(t, "%s: %s is requested, but %s would run%s: %s", head,
                        view->asked, title, release, view->reason);
     else
-        plan_table_add(t, "%s: %s would run%s", head, title, release);
+        text_cells_add(t, "%s: %s would run%s", head, title, release);
 }
 
 /* What is set, and where the report comes to. */
-static void add_set(struct plan_table *t, const struct plan_view *view)
+static void add_set(struct text_cells *t, const struct plan_view *view)
 {
     const char *first = NULL, *kept = NULL;
     size_t n = 0, n_kept = 0;
@@ -661,8 +680,8 @@ static void add_set(struct plan_table *t, const struct plan_view *view)
             n++;
         }
     }
-    plan_table_add(t, "set");
-    plan_table_add(t, "%s%s%s%s%s%s%s%s; report in %s",
+    text_cells_add(t, "set");
+    text_cells_add(t, "%s%s%s%s%s%s%s%s; report in %s",
                    n ? first : "no variable", n > 1 ? " and " : "",
                    n > 1 ? FIG_COUNT(n - 1) : "", n > 1 ? " more" : "",
                    kept ? "; yours stay: " : "", kept ? kept : "",
@@ -671,7 +690,7 @@ static void add_set(struct plan_table *t, const struct plan_view *view)
 }
 
 /* What it costs in memory and on disk. */
-static void add_costs(struct plan_table *t, const struct plan_view *view)
+static void add_costs(struct text_cells *t, const struct plan_view *view)
 {
     const struct backend_forecast *f = &view->forecast;
     uint64_t step = plan_view_step(view, f->disk_bytes);
@@ -685,8 +704,8 @@ static void add_costs(struct plan_table *t, const struct plan_view *view)
         snprintf(
             share, sizeof(share), " (%s of the step's on a node)",
             FIG_SHARE((double) node / (double) view->shape.step_memory_bytes));
-    plan_table_add(t, "costs");
-    plan_table_add(t, "%s%s%s, %s of disk%s", without(view), memory, share,
+    text_cells_add(t, "costs");
+    text_cells_add(t, "%s%s%s, %s of disk%s", without(view), memory, share,
                    f->disk_bytes ? FIG_BYTES(step ? step : f->disk_bytes)
                                  : "unknown",
                    f->disk_bytes && !step ? " a rank" : "");
@@ -697,10 +716,10 @@ static void add_costs(struct plan_table *t, const struct plan_view *view)
 static int print_answer(FILE *out, const struct plan_view *view,
                         const char *head, struct jp_error *err)
 {
-    struct plan_table first = {.n_columns = 1}, rows = {.n_columns = 2};
+    struct text_cells first = {.n_columns = 1}, rows = {.n_columns = 2};
 
     add_runs(&first, view, head);
-    if (plan_table_print(&first, 0, out, err) < 0)
+    if (text_cells_print(&first, 0, out, err) < 0)
         return -1;
     add_set(&rows, view);
     add_costs(&rows, view);
@@ -708,10 +727,10 @@ static int print_answer(FILE *out, const struct plan_view *view,
     if (*view->warnings) {
         add_lines(&rows, "WARNING", view->warnings);
     } else {
-        plan_table_add(&rows, "warnings");
-        plan_table_add(&rows, "none");
+        text_cells_add(&rows, "warnings");
+        text_cells_add(&rows, "none");
     }
-    return plan_table_print(&rows, 2, out, err);
+    return text_cells_print(&rows, 2, out, err);
 }
 
 int plan_view_print(FILE *out, const struct plan_view *view, const char *head,

@@ -14,6 +14,7 @@
 #include "common/error.h"
 #include "common/jobshape.h"
 #include "orchestrator/agent/launch.h"
+#include "orchestrator/table/table.h"
 #include "plugins/backend.h"
 
 /* A variable of the tasks. */
@@ -82,35 +83,8 @@ const char *plan_view_known(char buf[16]);
 int plan_view_print(FILE *out, const struct plan_view *view, const char *head,
                     bool brief, struct jp_error *err);
 
-/* --- plan_table.c ------------------------------------------------------- */
-
-/* Text columns with short lines and no truncation.
- *
- * Cells are added row by row. A column is as wide as its widest cell within the
- * column's limit. A longer cell is printed whole and shifts the rest of its
- * row. The last column is wrapped at blanks. Control characters become '?'.
- *
- * An error (out of memory) is stored, and plan_table_print returns it.
- */
-
-#define PLAN_TABLE_COLUMNS 100 /* line length */
-#define PLAN_TABLE_MAX 6       /* columns per table */
-
-struct plan_table {
-    size_t n_columns;
-    unsigned limit[PLAN_TABLE_MAX]; /* width limit of each column; 0: none */
-    char **cells;                   /* owned */
-    size_t n;
-    bool failed;
-};
-
-/* Adds the next cell, row by row. */
-void plan_table_add(struct plan_table *table, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* Prints all rows, each line indented by `indent` blanks, and frees the
- * cells. */
-int plan_table_print(struct plan_table *table, unsigned indent, FILE *out,
-                     struct jp_error *err);
+/* The tables of settings (struct jp_setting) and of the tasks' variables
+ * (struct plan_variable), for text and JSON. */
+extern const struct jp_table plan_settings, plan_variables;
 
 #endif

@@ -15,6 +15,7 @@
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/doctor/doctor.h"
+#include "orchestrator/table/table.h"
 
 /* Ranks of the step whose memory and disk are forecast. */
 #define DEFAULT_TASKS 8
@@ -75,6 +76,22 @@ static void print_lines(const struct doctor *d, bool quiet)
             d->count[DOCTOR_WARN] == 1 ? "" : "s", d->count[DOCTOR_FAIL]);
 }
 
+JP_GETTER(verdict, doctor_line, value_text(v, doctor_words[at->verdict]))
+
+#define FIELD(member) JP_FIELD(struct doctor_line, member)
+/* key, kind, flags, place in JSON; the text has a line for each check */
+static const struct jp_column columns[] = {
+    {"check", JP_COL_WORD, 0, 1, FIELD(check)},
+    {"verdict", JP_COL_WORD, 0, 2, .get = get_verdict},
+    {"text", JP_COL_PROSE, 0, 3, FIELD(text)},
+    {"advice", JP_COL_PROSE, 0, 4, FIELD(advice)},
+};
+#undef FIELD
+static const struct jp_table table = {.name = "checks",
+                                      JP_COLUMNS(columns),
+                                      .row_size = sizeof(struct doctor_line),
+                                      .max_json = SIZE_MAX};
+
 /* Prints the checks as JSON. */
 static int print_json(const struct doctor *d, struct jp_error *err)
 {
@@ -83,18 +100,9 @@ static int print_json(const struct doctor *d, struct jp_error *err)
     json_stream_open(&s, JSON_FILE, stdout);
     json_stream_count(&s, "schema_version", 1);
     json_stream_bool(&s, "ok", !d->count[DOCTOR_FAIL]);
-    json_stream_array(&s, "checks");
-    for (size_t i = 0; i < d->n_lines; i++) {
-        const struct doctor_line *line = &d->lines[i];
-
-        json_stream_object(&s, NULL);
-        json_stream_text(&s, "check", line->check);
-        json_stream_text(&s, "verdict", doctor_words[line->verdict]);
-        json_stream_text(&s, "text", line->text);
-        json_stream_text(&s, "advice", line->advice);
-        json_stream_end_object(&s);
-    }
-    json_stream_end_array(&s);
+    table_write_json(
+        &s, "checks", &table,
+        &(const struct table_source){.rows = d->lines, .n = d->n_lines});
     return json_stream_close(&s, err);
 }
 

@@ -88,37 +88,18 @@ static void put_nccl(struct jp_json_stream *s, const char *key,
 static void put_settings(struct jp_json_stream *s, const char *key,
                          const struct plan_view *view)
 {
-    json_stream_array(s, key);
-    for (size_t i = 0; i < view->n_settings; i++) {
-        const struct jp_setting *set = &view->settings[i];
-
-        json_stream_object(s, NULL);
-        json_stream_text(s, "key", set->key);
-        json_stream_text(s, "value", set->value);
-        json_stream_text(s, "source", set->source);
-        json_stream_text(s, "where", set->where);
-        json_stream_text(s, "reason", set->reason);
-        json_stream_end_object(s);
-    }
-    json_stream_end_array(s);
+    table_write_json(s, key, &plan_settings,
+                     &(const struct table_source){.rows = view->settings,
+                                                  .n = view->n_settings});
 }
 
 /* Writes the environment variables of the tasks. */
 static void put_variables(struct jp_json_stream *s, const char *key,
                           const struct plan_view *view)
 {
-    json_stream_array(s, key);
-    for (size_t i = 0; i < view->n_variables; i++) {
-        const struct plan_variable *v = &view->variables[i];
-
-        json_stream_object(s, NULL);
-        json_stream_text(s, "name", v->name);
-        json_stream_text(s, "value", v->value);
-        json_stream_text(s, "source", v->yours ? "user" : "computed");
-        json_stream_text(s, "reason", v->reason);
-        json_stream_end_object(s);
-    }
-    json_stream_end_array(s);
+    table_write_json(s, key, &plan_variables,
+                     &(const struct table_source){.rows = view->variables,
+                                                  .n = view->n_variables});
 }
 
 /* Writes the size of the step and of a node, on which the forecast is based. */

@@ -14,6 +14,7 @@
 #include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/agent/plan_view.h"
+#include "orchestrator/table/text_cells.h"
 
 /* Returns the knob of an NCCL setting, or NULL. */
 static const struct jp_knob *knob_of(const char *key)
@@ -277,17 +278,17 @@ void plan_from_attribute(const struct plan_from *from, struct plan_view *view)
 /* --- as text ------------------------------------------------------------- */
 
 /* Adds a row: what, its value, and where it is from. */
-static void add_row(struct plan_table *t, const char *what, const char *value,
+static void add_row(struct text_cells *t, const char *what, const char *value,
                     const char *from)
 {
-    plan_table_add(t, "%s", what);
-    plan_table_add(t, "%s", value);
-    plan_table_add(t, "%s", from);
+    text_cells_add(t, "%s", what);
+    text_cells_add(t, "%s", value);
+    text_cells_add(t, "%s", from);
 }
 
 /* Adds the number of communicators, and how uneven they are: the planner
  * distributes a rank's collectives evenly. */
-static void add_comms(struct plan_table *t, const struct plan_measured *m,
+static void add_comms(struct text_cells *t, const struct plan_measured *m,
                       const char *counted)
 {
     uint64_t even = m->comms ? m->colls / m->comms + (m->colls % m->comms != 0)
@@ -313,7 +314,7 @@ static void add_comms(struct plan_table *t, const struct plan_measured *m,
 
 /* Adds the rate of collectives. It is only a lower bound if the report leaves
  * out windows, and only an upper one without windows. */
-static void add_rate(struct plan_table *t, const struct plan_measured *m)
+static void add_rate(struct text_cells *t, const struct plan_measured *m)
 {
     bool part = m->slice_us ? m->left_out.windows : m->left_out.comms;
     char value[JP_FIGURE_LEN + 16], from[192];
@@ -343,7 +344,7 @@ static void add_rate(struct plan_table *t, const struct plan_measured *m)
 }
 
 /* Adds the counts of one rank. */
-static void add_counts(struct plan_table *t, const struct plan_measured *m)
+static void add_counts(struct text_cells *t, const struct plan_measured *m)
 {
     char from[128];
 
@@ -362,7 +363,7 @@ static void add_counts(struct plan_table *t, const struct plan_measured *m)
 }
 
 /* Adds sizes and losses, and the settings of that run. */
-static void add_losses(struct plan_table *t, const struct plan_measured *m)
+static void add_losses(struct text_cells *t, const struct plan_measured *m)
 {
     char from[160];
 
@@ -396,8 +397,8 @@ int plan_from_print(const struct plan_from *from, bool brief, FILE *out,
                     struct jp_error *err)
 {
     const struct plan_measured *measured = &from->measured;
-    struct plan_table head = {.n_columns = 1};
-    struct plan_table table = {.n_columns = 3};
+    struct text_cells head = {.n_columns = 1};
+    struct text_cells table = {.n_columns = 3};
 
     /* both tables are still empty */
     if (brief) {
@@ -405,12 +406,12 @@ int plan_from_print(const struct plan_from *from, bool brief, FILE *out,
                      from->command);
         return 0;
     }
-    plan_table_add(&head, "measured: %s", measured->path);
-    if (plan_table_print(&head, 0, out, err) < 0)
+    text_cells_add(&head, "measured: %s", measured->path);
+    if (text_cells_print(&head, 0, out, err) < 0)
         return -1;
     add_counts(&table, measured);
     add_losses(&table, measured);
-    if (plan_table_print(&table, 2, out, err) < 0)
+    if (text_cells_print(&table, 2, out, err) < 0)
         return -1;
     /* last, to be copied */
     quote_printf(out, "\nthe next run:\n  %s\n\n", from->command);

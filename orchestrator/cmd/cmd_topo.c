@@ -248,18 +248,12 @@ static int write_pictures(const struct jp_shapes *shapes, const char *folder,
 /* Prints all shapes as one JSON object, made harmless for a terminal. */
 static int print_json(const struct jp_shapes *shapes, struct jp_error *err)
 {
-    json_t *root = topo_json(shapes);
     /* names of devices and nodes are foreign text */
     FILE *out = quote_json_open(stdout);
-    bool bad = !root || !out ||
-               json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) <
-                   0 ||
-               fputc('\n', out) == EOF;
+    bool bad = !out || topo_json(shapes, out, NULL) < 0;
 
     if (out && fclose(out) != 0)
         bad = true;
-
-    json_decref(root);
     return bad ? error_set(err, "cannot be written") : 0;
 }
 

@@ -235,7 +235,7 @@ static const struct jp_column job_columns[] = {
     {what, JP_COL_TEXT, 0, 1, 0, 1, what, "by name", NAME(name)}, \
     {"jobs", JP_COL_COUNT, 0, 2, 0, 2, "jobs", "number with a line", NUMBER(jobs)}, \
     {"steps", JP_COL_COUNT, 0, 3, 0, 3, "steps", "number with a line", NUMBER(steps)}, \
-    {"gpu_s", JP_COL_SECONDS, 0, 4, 0, 4, "GPU time", "sampled time", SPENT(gpu_s)}, \
+    {"gpu_s", JP_COL_SECONDS, 0, 4, 0, 4, "GPU time", "sampled time", NUMBER(gpu_s)}, \
     {"gpu_busy", JP_COL_SHARE, 0, 5, 0, 5, "busy", "share of that time in which a kernel ran", NUMBER(gpu_busy)}, \
     {"gpu_busy_max", JP_COL_SHARE, 0, 6, 0, 6, "at most", "largest sample", NUMBER(gpu_busy_max)}, \
     {"wait_s", JP_COL_SECONDS, 0, 7, 0, 7, "waited", "GPU time for which ranks waited for late ones", SPENT(wait_s)}, \
@@ -371,12 +371,14 @@ static int by_wait(const void *a, const void *b)
     return (x->steps < y->steps) - (x->steps > y->steps);
 }
 
-/* Orders by GPU time, most first. */
+/* Orders by GPU time, most first, unknown ones last. */
 static int by_time(const void *a, const void *b)
 {
     const struct history_row *x = a, *y = b;
 
-    if (x->gpu_s != y->gpu_s)
+    if (isfinite(x->gpu_s) != isfinite(y->gpu_s))
+        return isfinite(x->gpu_s) ? -1 : 1;
+    if (isfinite(x->gpu_s) && x->gpu_s != y->gpu_s)
         return x->gpu_s > y->gpu_s ? -1 : 1;
     return (x->steps < y->steps) - (x->steps > y->steps);
 }
@@ -533,7 +535,8 @@ static void put_group(struct history_row *row, const struct group *g,
         .name = name,
         .jobs = g->jobs,
         .steps = g->steps,
-        .gpu_s = g->gpu_s,
+        /* without samples the time is unknown, not 0 */
+        .gpu_s = g->gpu_s > 0 ? g->gpu_s : NAN,
         .gpu_busy = g->gpu_s > 0 ? g->busy_s / g->gpu_s : NAN,
         .gpu_busy_max = g->busy_max > 0 ? g->busy_max : NAN,
         .wait_s = g->wait_s,

@@ -55,8 +55,8 @@ static void name_ranks(struct jp_insight *x, const struct jp_result *r)
     }
 }
 
-/* From this share of operations on, of at least TORN_LEAST, the order by which
- * traces are joined is taken to be wrong. */
+/* If more than this share of the operations is torn, and at least TORN_LEAST of
+ * them, traces were joined in a wrong order. */
 #define TORN_SHARE 0.05
 enum { TORN_LEAST = 3 };
 
@@ -84,8 +84,8 @@ static bool is_torn(const struct jp_result *r)
     return torn >= TORN_LEAST && (double) torn > TORN_SHARE * (double) all;
 }
 
-/* Adds to each finding of a rank, or of a node's ranks, that others wait for
- * what it did longer than its peers, if traces of kernels show it. */
+/* Looks at each finding of a rank, or of a node's ranks, for which others wait:
+ * adds what it did longer than its peers, if traces of kernels show it. */
 static void explain_ranks(struct jp_insight *x)
 {
     char text[JP_OWNWORK_TEXT];
@@ -125,21 +125,6 @@ static enum jp_hypothesis_id row_of(const struct jp_finding *f)
     return (enum jp_hypothesis_id) findings_about[f->kind].question;
 }
 
-/* Marks the questions that have a finding as found. */
-static void answer_found(struct jp_hypotheses *h,
-                         const struct jp_findings *findings)
-{
-    size_t n[JP_N_HYPOTHESES] = {0};
-
-    for (size_t i = 0; i < findings->n; i++)
-        n[row_of(&findings->at[i])]++;
-    for (size_t i = 0; i < JP_N_HYPOTHESES; i++)
-        if (n[i])
-            hypothesis_set(h, (enum jp_hypothesis_id) i, JP_HYPOTHESIS_FOUND,
-                           h->of[i].least, "%s finding%s", FIG_COUNT(n[i]),
-                           plural(n[i]));
-}
-
 /* Returns the size of a found fault, in the unit of its family: a share longer
  * than usual for the network, else a share of the run's time (the larger of the
  * replayed gain and the waits). NAN: unknown. */
@@ -149,6 +134,30 @@ static double size_of(const struct jp_finding *f,
     if (family == JP_HYPOTHESIS_NETWORK)
         return f->ratio - 1;
     return fmax(f->gain, f->of_run);
+}
+
+/* Marks the questions that have a finding as found. A rank that is late in a
+ * part of the run is found with less than what a rank must be late all along;
+ * then the smallest effect that would be seen is unknown. */
+static void answer_found(struct jp_hypotheses *h,
+                         const struct jp_findings *findings)
+{
+    size_t n[JP_N_HYPOTHESES] = {0};
+
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct jp_finding *f = &findings->at[i];
+        enum jp_hypothesis_id id = row_of(f);
+        enum jp_hypothesis_family family = hypotheses_table[id].family;
+
+        n[id]++;
+        if (family && size_of(f, family) < h->of[id].least)
+            h->of[id].least = NAN;
+    }
+    for (size_t i = 0; i < JP_N_HYPOTHESES; i++)
+        if (n[i])
+            hypothesis_set(h, (enum jp_hypothesis_id) i, JP_HYPOTHESIS_FOUND,
+                           h->of[i].least, "%s finding%s", FIG_COUNT(n[i]),
+                           plural(n[i]));
 }
 
 /* Takes back the answer "not found" of a question if the smallest effect that

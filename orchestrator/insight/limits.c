@@ -62,7 +62,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_CLOCK_COMPARED] =
         {"clock_compared_min", CLOCKS_DISAGREE_LEAST, JP_LIMIT_IS_NUMBER,
          "... unless fewer than {} operations have both",
-         "a share of fewer has an error as large as itself"},
+         "with fewer, the error of the share is as large as the share"},
     [JP_LIMIT_CLOCK_TORN] =
         {"clock_torn_max", CLOCKS_TORN_SHARE, JP_LIMIT_IS_SHARE,
          "Clocks are as uncertain as probes and collectives differ if more "
@@ -159,7 +159,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"late_part_rest_max", 0.3, JP_LIMIT_IS_SHARE,
          "... and its excess in the others is at most {} of that in "
          "these",
-         "a rank that is late throughout is only later at times"},
+         "otherwise the rank is late throughout, and only later at times"},
     [JP_LIMIT_PART_LENGTH] =
         {"late_part_length_min", 4, JP_LIMIT_IS_NUMBER,
          "... and it is late in at least {} of the twenty parts of the "
@@ -196,7 +196,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "A communicator with too few operations leaves a process "
          "unjudged where it takes more than {} of its time without "
          "waits",
-         "less of its time cannot move its excess by what is named"},
+         "a smaller share cannot change its excess by what would be named"},
     [JP_LIMIT_LATE_SHARE] =
         {"late_share_min", 0.01, JP_LIMIT_IS_SHARE,
          "SLOW where a rank's own excess over its peers is more than "
@@ -256,34 +256,34 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "lateness below"},
     [JP_LIMIT_LATE_STALL_PART] =
         {"late_stall_part_max", 0.25, JP_LIMIT_IS_SHARE,
-         "... In each part of the run, no more is left out than what stalls "
-         "in {} of its operations make, but two stalls in any case",
+         "... In each part of the run, the lateness of stalls in at most {} of "
+         "its operations is left out, and that of two stalls in any case",
          "a rank that comes late to many operations of a part is late for a "
-         "time; so is one that stops in all parts from one on, by the exact "
-         "binomial test too few for as many stops at any time (late_chance_max, "
-         "for all processes)"},
+         "time. So is a rank that stops in each part from some part on: by the "
+         "exact binomial test, as many stops at random times leave other parts "
+         "empty (late_chance_max, for all processes)"},
     [JP_LIMIT_LATE_STALL_STEPS] =
         {"late_stall_steps_max", 0.5, JP_LIMIT_IS_SHARE,
-         "... nor more than what stalls in {} of its steps make, by the "
+         "... and at most that of stalls in {} of its steps, as counted in the "
          "communicator of fewest operations",
-         "of several operations of a step only the first shows that the rank "
-         "came late to all of them; of stops that come to one step in 20 a part "
-         "has as many once in 100,000"},
+         "if a rank comes late to a step, only the first of its operations "
+         "shows it. If one step in 20 has a stop, one part in 100,000 has as "
+         "many stops"},
     [JP_LIMIT_LATE_STALL_OTHERS] =
         {"late_stall_others_min", 1.5, JP_LIMIT_IS_NUMBER,
          "... Nothing is left out unless the ranks of one of its communicators "
          "stall more rarely than those of each other one, which stall at "
          "least {} times as often; the communicator of all ranks is not one "
          "of these",
-         "a rank makes its mates late in those, who then come late together; "
-         "where all are about as often late it is not clear whose stops these "
-         "are"},
+         "in the others, the rank makes its mates late, and they come late "
+         "together. Where all ranks are late about as often, it is not clear "
+         "whose stops these are"},
     [JP_LIMIT_LATE_OWN] =
         {"late_own_min", 0.1, JP_LIMIT_IS_SHARE,
          "A late rank's own excess must also be more than {} of its lateness",
-         "each stage of a late node's pipeline makes a part of what all of"
-         " them are late. A rank that only passes a wait on has almost "
-         "none of its own"},
+         "each stage of a late node's pipeline causes a part of the lateness "
+         "that all of them show. A rank that only passes a wait on has almost "
+         "no excess of its own"},
     [JP_LIMIT_LATE_COMPUTES] =
         {"late_computes_min", 0.05, JP_LIMIT_IS_SHARE,
          "How much slower a rank computes is judged where its peers "
@@ -323,8 +323,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "in each"},
     [JP_LIMIT_LATE_ELSEWHERE] =
         {"late_elsewhere_min", 0.2, JP_LIMIT_IS_SHARE,
-         "... or by what its process is late by in a communicator of "
-         "more operations, where that is more than {} of its excess",
+         "... or by the lateness of its process in a communicator of more "
+         "operations, where that is more than {} of its excess",
          "ranks are late by smaller amounts anyway"},
     [JP_LIMIT_LATE_FAR] =
         {"late_far_min", 1.5, JP_LIMIT_IS_NUMBER,
@@ -412,7 +412,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "... or every other rank is a peer, which proves nothing in a "
          "communicator with fewer than {} ranks that do not send to "
          "themselves",
-         "no stage of a longer pipeline exchanges messages with all others, and "
+         "no stage of a longer pipeline exchanges messages with all others, "
+         "and "
          "no stage sends to itself"},
     [JP_LIMIT_GROUPED_ALIKE] =
         {"grouped_alike_min", 0.8, JP_LIMIT_IS_SHARE,
@@ -463,7 +464,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "a communicator that stops has almost no missing operations before"},
     [JP_LIMIT_HANG_LESS] =
         {"hang_less_min", 0.4, JP_LIMIT_IS_SHARE,
-         "... and had less to do in each step if more than {} of them were",
+         "... and it had less to do in each step if more than {} of them were "
+         "visible there",
          "if it does less in each step, half of the difference is in the "
          "second half"},
     [JP_LIMIT_HANG_SILENCE] =
@@ -537,7 +539,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_NET_RATE_BYTES] =
         {"net_rate_bytes", 67108864, JP_LIMIT_IS_BYTES,
          "... and a message is large if it has at least {}",
-         "of smaller ones latency is a part that the rate does not tell"},
+         "latency is a part of the time of smaller ones, and the rate does not "
+         "show it"},
     [JP_LIMIT_NET_RATE_RANKS] =
         {"net_rate_ranks_max", 64, JP_LIMIT_IS_NUMBER,
          "... and nothing is expected in communicators with more than "
@@ -614,8 +617,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"net_pairs_min", 0.2, JP_LIMIT_IS_SHARE,
          "DEGRADED where Send and Recv with one node, or between two, take "
          "more than {} longer than their peers",
-         "the fastest messages of the side that waits least hold next to "
-         "no waits; a lane or link that is down takes more"},
+         "the fastest messages of the side that waits least contain almost no "
+         "waits; a lane or link that is down takes more"},
     [JP_LIMIT_PAIRS_LIKES] =
         {"pairs_likes_min", 5, JP_LIMIT_IS_NUMBER,
          "Send and Recv of two ranks are compared with their peers if "
@@ -625,7 +628,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"pairs_min", 4, JP_LIMIT_IS_NUMBER,
          "... and reported if one node, or two, have at least {} slow "
          "pairs",
-         "those of two pipelines, both ways"},
+         "two pipelines have as many, counting both directions"},
     [JP_LIMIT_PAIRS_ECHO] =
         {"pairs_echo_min", 0.5, JP_LIMIT_IS_SHARE,
          "... not counting pairs whose excess is at most {} of the slowest "

@@ -5,7 +5,7 @@
 
 #include "orchestrator/insight/hypothesis.h"
 
-/* where a longer run, or more room, would show no more */
+/* The advice where neither a longer run nor more room would show more. */
 #define SHOW                                                                   \
     {                                                                          \
         "jobprof show", false, true                                            \
@@ -145,11 +145,10 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
          .command = {"jobprof aggregate --help", false, false}},
     [JP_REASON_NO_LOGS] =
         {NODATA("no_logs"),
-         .situation =
-             "the files have names of a profiler's, but no line is one "
-             "of its records",
+         .situation = "the files are named like a profiler's, but no line is a "
+                      "record of it",
          .checks = {"Are these files of a profiler? The notes on files name "
-                    "the first line that is none."},
+                    "the first line that is no record."},
          .command = {"jobprof aggregate --help", false, false}},
     [JP_REASON_UNREADABLE] =
         {NODATA("unreadable"),

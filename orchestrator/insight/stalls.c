@@ -1,4 +1,4 @@
-/* stalls.c - tell the stalls that the judge found. */
+/* stalls.c - findings about the stalls that the judge found. */
 #include "orchestrator/insight/stalls.h"
 
 #include <inttypes.h>
@@ -17,17 +17,17 @@
 
 /* --- late ranks ----------------------------------------------------------- */
 
-/* Returns true if clocks by durations run longer than the job. Operations that
- * are in flight together then count one stall once each, in a row, and what is
- * late in a group is late in all of its members. */
+/* Returns true if the sum of the durations is longer than the job, because
+ * operations are in flight together. Then each of them counts the same stall
+ * again, and lateness of one member shows in all members of its group. */
 static bool is_overlapped(const struct judge *j)
 {
     return !j->timed && j->clock_us > JUDGE_OVERLAP * j->run_us;
 }
 
 /* Returns true if the process shares the communicator that it uses most with
- * one that stalls. By durations it is late with that one to what follows, where
- * operations overlap computation. */
+ * one that stalls. Where operations overlap computation, durations show both of
+ * them as late to the next operations. */
 static bool is_mate(const struct judge *j, const struct judge_process *x)
 {
     for (size_t i = 0; i < j->n; i++) {
@@ -41,8 +41,8 @@ static bool is_mate(const struct judge *j, const struct judge_process *x)
     return false;
 }
 
-/* Clears `late` of ranks that by their own times, without stalls, are not late
- * by half as much: they stall, or pass a stall on. */
+/* Clears `late` of ranks whose own times, without stalls, show less than half
+ * of their lateness: they stall, or they waited for one that stalls. */
 static void excuse(const struct jp_result *r, const struct jp_processes *p,
                    const struct judge *j, struct jp_lateness *lateness)
 {
@@ -57,7 +57,8 @@ static void excuse(const struct jp_result *r, const struct jp_processes *p,
 
 /* --- when ----------------------------------------------------------------- */
 
-/* When operations began, as records tell: since 1970, us; 0: unknown. */
+/* When operations began, according to the records: since 1970, us; 0:
+ * unknown. */
 struct moments {
     double first, last; /* of the first and the last stall */
 };
@@ -227,7 +228,8 @@ static int add_once(const struct jp_result *r, const struct jp_processes *p,
     return 0;
 }
 
-/* Counts operations in a row as the longest of them. */
+/* Counts operations that show the same stall only once, with the longest wait.
+ */
 static void count_once(struct judge_answer *a)
 {
     double us = 0;
@@ -240,7 +242,8 @@ static void count_once(struct judge_answer *a)
     a->cost_us = fmin(a->cost_us, us);
 }
 
-/* Tells the stalls of a process. 0, or -1: no memory. */
+/* Adds the finding about the stalls of a process. Returns 0, or -1 without
+ * memory. */
 static int tell(const struct jp_result *r, const struct jp_processes *p,
                 const struct judge *j, struct judge_answer *a,
                 struct jp_findings *findings)

@@ -1,9 +1,9 @@
 /* turns.c - ranks that wait by turns, each time for another one.
  *
- * In many jobs each step another rank is the slowest: sequences of different
- * length, experts of different load, input that comes late. All others wait for
- * it, and nobody in particular causes it, so neither the judge of late ranks
- * nor that of stalls says a word.
+ * In many jobs the slowest rank is another one in each step: sequences have
+ * different lengths, experts have different loads, input comes late. All others
+ * wait for it, and nobody in particular causes it, so neither the search for
+ * late ranks nor that for stalls reports anything.
  *
  * Measure. An operation's waits are all that its ranks waited for the last one.
  * If one rank made all of a communicator's waits, any two operations have the
@@ -14,11 +14,12 @@
  * an unbiased estimate however few operations there are (Simpson 1949).
  * turns_ops_min demands that several operations make up the waits.
  *
- * What ranks of a program wait for each other anyway is below turns_cost_min.
+ * In every program ranks wait a little for each other; such waits are below
+ * turns_cost_min.
  *
  * A rank may also be the last one because its operations in other communicators
- * take longer: a group that crosses nodes where others do not. What it was
- * waited for is counted without that time (net_us).
+ * take longer, for example in a group that crosses nodes where others do not.
+ * That time (net_us) is subtracted from what others waited for the rank.
  */
 #include "orchestrator/insight/looks.h"
 
@@ -38,8 +39,8 @@
 /* Waits in a communicator's operations, in us of GPU time. */
 struct waits {
     double sum, squares;
-    double end; /* of the run's end: of the operations that one in warmup_part
-                   is, as the others may all be warm-up in a short run */
+    double end; /* of the run's end, which is one part in warmup_part of the
+                   operations; all others may be warm-up in a short run */
     uint64_t ops;
     /* of the function that is being read */
     double first, rest;
@@ -63,8 +64,8 @@ struct turns {
     bool judged, *counted; /* [comm] */
     bool *joins; /* [comm] it has ranks that exchange Send and Recv: stages of a
                     pipeline, some of which wait for others anyway */
-    /* [process] a finding names it, or a mate of it: what others wait for it is
-     * told already */
+    /* [process] a finding names it, or a process that shares its communicator:
+     * the waits for it are reported already */
     bool *named;
     /* of the function that is read: after the warm-up, and the run's end */
     uint64_t from_sn, end_sn;
@@ -78,9 +79,9 @@ static uint64_t end_from(uint64_t ops)
            (uint64_t) ceil((double) ops / limits_get(JP_LIMIT_WARMUP_PART));
 }
 
-/* Finds the sequence numbers of the function that begins with operation i:
- * where its warm-up ends, and half as much again, as for stalls; where the
- * run's end begins. */
+/* Finds two sequence numbers of the function that begins with operation i. From
+ * from_sn on, operations count: that is one and a half times its warm-up, as
+ * for stalls. From end_sn on, they belong to the run's end. */
 static void set_range(struct turns *t, struct ops_reader *reader, size_t i)
 {
     const struct jp_op *op = ops_at(reader, i);
@@ -122,7 +123,7 @@ static void take(struct turns *t, const struct jp_op *op)
                       ? t->p->comm_start[op->comm] + op->min_rank
                       : SIZE_MAX;
 
-    /* several came last together, or it is known why */
+    /* Several ranks came last together, or a finding names the last one. */
     if (rank == SIZE_MAX || t->named[t->p->of_rank[rank]])
         return;
     if (!t->at.read++) {
@@ -147,10 +148,11 @@ static void end_func(struct turns *t)
     t->at.rest = 0;
 }
 
-/* Returns the share of what a communicator's ranks waited for that the network
- * of the last ones does not explain. A rank's network takes longer by what it
- * takes more than that of a quarter of the ranks: the others may be several. v:
- * room for its ranks. */
+/* Returns the share of a communicator's waits that the network does not
+ * explain. A rank that comes last may have spent more time in other
+ * communicators than the others. The usual time is the lower quartile of the
+ * ranks, as more than half of them may have such communicators. v: room for its
+ * ranks. */
 static double share_of_work(const struct turns *t, size_t comm, double *v)
 {
     size_t from = t->p->comm_start[comm], n = t->p->comm_start[comm + 1] - from;
@@ -169,9 +171,8 @@ static double share_of_work(const struct turns *t, size_t comm, double *v)
     return all > 0 ? rest / all : 1;
 }
 
-/* Counts a communicator whose ranks wait by turns for us in sum, if that is
- * much of the run. last: so many of its ranks were last. v: room for its
- * ranks. */
+/* Counts a communicator if its waits by turns, of us in sum, are much of the
+ * run. last: how many of its ranks were last. v: room for its ranks. */
 static void add_comm(struct turns *t, size_t comm, double us, uint64_t last,
                      double *v)
 {
@@ -194,8 +195,7 @@ static void add_comm(struct turns *t, size_t comm, double us, uint64_t last,
     t->last = last;
 }
 
-/* Ends a communicator: adds what its ranks waited by turns. v: room for its
- * ranks. */
+/* Ends a communicator: adds its waits by turns. v: room for its ranks. */
 static void end_comm(struct turns *t, size_t comm, double *v)
 {
     size_t from = t->p->comm_start[comm], to = t->p->comm_start[comm + 1];
@@ -248,9 +248,10 @@ static void mark(struct turns *t, size_t process)
     t->named[process] = true;
 }
 
-/* Marks the processes that findings name, and their mates in communicators of
- * some of the processes: they come late together. Returns what makes ranks late
- * by turns in ways that cannot be followed; NULL: nothing. */
+/* Marks the processes that findings name, and those that share a communicator
+ * of some of the processes with them, because they come late together. Returns
+ * the sentence if a finding explains why ranks come last by turns; NULL: none
+ * does. */
 static const char *find_named(struct turns *t,
                               const struct jp_findings *findings)
 {

@@ -27,8 +27,8 @@ void verdict_set_reason(struct jp_verdict *verdict,
 
 /* --- nothing that a reader takes ----------------------------------------- */
 
-/* Says what the input holds in place of data; without a file, what was left
- * out, such as a symbolic link. */
+/* Sets the sentence on what the input holds in place of data. If it holds no
+ * file, the sentence says what was left out, such as a symbolic link. */
 static void say_found(const struct verdict_input *in,
                       struct jp_verdict *verdict)
 {
@@ -59,7 +59,7 @@ static void say_found(const struct verdict_input *in,
 
 /* --- figures alone, such as utilisation and clocks ------------------------ */
 
-/* Lists what of some data there is, or was asked for: "utilisation and
+/* A list of kinds of data that exist, or that were asked for: "utilisation and
  * clocks". */
 struct figures_list {
     char text[200];

@@ -1,11 +1,11 @@
 /* ends_module.c - the node agent's module that sees how the processes with
  * recordings end.
  *
- * Slurm tells how its tasks end. Where a task is a launcher that forks the
- * ranks, it tells the launcher's exit status, not which worker died first, of
- * what. The module opens a pidfd for each process that writes a recording, and
- * is woken when one ends. How it ended is in /proc/PID/stat until its parent
- * has waited for it, and then in the pidfd on kernels that keep it
+ * Slurm knows how its tasks end. If a task is a launcher that forks the ranks,
+ * that is the launcher's exit status; it does not say which worker died first,
+ * and why. The module opens a pidfd for each process that writes a recording,
+ * and is woken when one ends. How it ended is in /proc/PID/stat until its
+ * parent has waited for it, and then in the pidfd on kernels that keep it
  * (PIDFD_GET_INFO, Linux 6.15). Otherwise it is not known, which the line says.
  * A worker of torchelastic may have written the exception that ended it
  * (elasticfile.h).
@@ -67,14 +67,15 @@ struct kernel_pidfd_info {
 #define PIDFD_INFO_REQUEST _IOWR(0xFF, 11, struct kernel_pidfd_info)
 _Static_assert(sizeof(struct kernel_pidfd_info) == 64, "as the kernel has it");
 
-/* The folder's descriptor among the events; others are indexes of watched. */
+/* Identifies the folder's descriptor in events; other numbers are indices of
+ * the list of watched processes. */
 #define ID_FOLDER UINT32_MAX
 #define NONE SIZE_MAX
 
 /* A file in raw/<node>/. */
 struct recording {
     char *name;
-    unsigned looks; /* so far, without a whole header */
+    unsigned looks; /* number so far that found no whole header */
     bool done;      /* its process is known, or it was given up */
     size_t early;   /* watched by the number in the name; NONE: nothing is */
 };
@@ -84,7 +85,7 @@ struct watched {
     struct ownproc proc;
     int pidfd;                /* -1: closed */
     int64_t mono_us, real_us; /* of its end; 0: unknown */
-    unsigned looks;           /* at its status, after its end */
+    unsigned looks;           /* number of looks at its status after its end */
     int status;               /* wait status; -1: not known yet */
     bool guessed; /* no header has confirmed that it is the writer */
     /* The folder of the file for its exception (-1: it has none, or has ended),
@@ -108,7 +109,7 @@ struct ends {
     struct timespec changed; /* of the folder, when it was read last */
     size_t n_open;           /* files whose process is not known yet */
     struct watched *list;
-    size_t n, n_ended; /* n_ended: that have ended and are not told yet */
+    size_t n, n_ended; /* n_ended: ended processes without a line yet */
     struct ownfile file;
     uint64_t bytes, n_told, n_unknown;
 };
@@ -284,7 +285,7 @@ static int look_at_end(struct ends *e, struct watched *w, bool last,
 {
     int status = w->status >= 0 ? w->status : status_of(w);
 
-    /* its status may be gone at the next look, and its header come by then */
+    /* At the next look the status may be gone; the header may be there. */
     w->status = status;
     if ((status < 0 || w->guessed) && !last && ++w->looks < STATUS_LOOKS)
         return 0;
@@ -370,8 +371,7 @@ static bool is_same(const struct recfile_process *x,
            x->pid_namespace == y->pid_namespace;
 }
 
-/* Whether the process is watched already, because of another recording of its.
- */
+/* Whether the process is watched already, because it has another recording. */
 static bool is_known(const struct ends *e, const struct recfile_process *is)
 {
     for (size_t i = 0; i < e->n; i++)
@@ -380,7 +380,7 @@ static bool is_known(const struct ends *e, const struct recfile_process *is)
     return false;
 }
 
-/* The same for the last one of the list. */
+/* Whether the last process of the list is in the list before. */
 static bool is_other(const struct ends *e, const struct watched *last)
 {
     for (size_t i = 0; i + 1 < e->n; i++)
@@ -419,9 +419,9 @@ static struct watched *add_watched(struct ends *e,
     return w;
 }
 
-/* Watches the writer of a recording by its header. Of one that is gone, only
- * that it ended is known. 0, or -1: no memory, or the file cannot be written.
- */
+/* Watches the writer of a recording, which the header names. If it is gone, it
+ * is only known that it ended. Returns 0, or -1: no memory, or the file cannot
+ * be written. */
 static int watch(struct ends *e, const struct recfile_process *is,
                  struct jp_error *err)
 {
@@ -603,9 +603,9 @@ static int watch_entries(struct ends *e, const char *folder)
                : -1;
 }
 
-/* Asks to be told of new files; then those that are there are new. The first
- * recording makes the folder, and its process may die soon: until then the
- * folders above tell. */
+/* Watches the folder for new files; those that it already has count as new. The
+ * first recording makes the folder, and its process may die soon. Until the
+ * folder exists, the folders above are watched. */
 static void watch_folder(struct ends *e)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = ID_FOLDER};

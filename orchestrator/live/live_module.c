@@ -152,7 +152,8 @@ static int add_rank(const struct look *look, uint32_t i, const char *rank)
         v[METRIC_LAST_RECORD] =
             (double) (snap->real_ns - (uint64_t) r->counted_ns) / 1e9;
     }
-    v[METRIC_BUSY] = (double) r->share_permille / 1e3;
+    if (!r->unrated)
+        v[METRIC_BUSY] = (double) r->share_permille / 1e3;
     v[METRIC_CPU] = (double) r->cpu_ms / 1e3;
     if (r->gpu_permille >= 0)
         v[METRIC_GPU_BUSY] = r->gpu_permille / 1e3;
@@ -336,8 +337,9 @@ static void livemetrics_end(struct livemetrics *m)
 /* --- the module ----------------------------------------------------------- */
 
 #define PERIOD_MS 1000
-/* So many processes add a second between two looks of the node at their files;
- * while they wait, so many. While somebody watches, it looks each second. */
+/* A node looks at the files of its processes the less often, the more there
+ * are: the pause grows by a second for each 32 of them, while they wait for
+ * each 128. While somebody watches, it looks each second. */
 #define PROCESSES_A_SECOND 32
 #define WAITING_A_SECOND 128
 /* Minimum time between snapshots that are written because of a change: a state
@@ -781,7 +783,7 @@ static uint64_t bytes(void *state)
                    : l->bytes;
 }
 
-/* Writes the ranks that make the others wait, at most so many. */
+/* Writes at most LATE_MAX ranks that make the others wait. */
 #define LATE_MAX 8
 static void record_late(const struct live *l, struct jp_json_stream *s)
 {
@@ -821,7 +823,7 @@ static void record_exchange(const struct live *l, struct jp_json_stream *s)
     }
 }
 
-/* What is not watched, because there is more than a limit allows. */
+/* Writes what is not watched because a limit is exceeded. */
 static void record_left(const struct live *l, struct jp_json_stream *s)
 {
     const struct livenode_left *left = livenode_left(l->node);

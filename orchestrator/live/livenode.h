@@ -275,6 +275,7 @@ struct liverate_series {
     enum jpr_op_kind kind;
     char func[RECORD_MAX_FUNC + 1]; /* name as in the file */
     bool told;                      /* it has a counter */
+    bool rated; /* its counter was seen at two turns, so its rate is known */
     /* ended operations by the counters of the last turn */
     uint64_t ended;
     double recent;                /* operations that ended recently */

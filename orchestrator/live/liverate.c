@@ -109,6 +109,7 @@ void liverate_pass(struct liverate *rate, const struct liverate_source *source,
         /* The first value of a counter may have been reached long ago. */
         if (s->told && ended > s->ended && !first)
             s->recent += (double) (ended - s->ended);
+        s->rated |= s->told && !first;
         s->recent *= keep;
         s->n *= keep;
         s->n_timed *= keep;
@@ -144,16 +145,20 @@ void liverate_rank(const struct liverate *rate, uint64_t mono_ns,
                    struct live_rank *rank)
 {
     double sum = 0, share = 0;
+    /* Without a series no operation has ended, which is known after a turn. */
+    bool rated = rate->seconds > 0 && !rate->n;
 
     for (size_t i = 0; i < rate->n; i++) {
         const struct liverate_series *s = &rate->series[i];
         double a_second = rate_of(rate, s, mono_ns);
 
+        rated |= s->rated;
         /* Rate times mean duration is the share of time spent in operations. */
         sum += a_second;
         if (s->n_timed > 0)
             share += a_second * s->us / s->n_timed / 1e6;
     }
+    rank->unrated = !rated;
     rank->rate_milli = whole(sum * 1000);
     rank->share_permille = whole(share * 1000);
 }

@@ -75,15 +75,18 @@ static void put_rank(struct jpr_out *out, const struct live_snap *snap,
     jpr_put_i64(out, r->task);
     jpr_put_u64(out, r->state);
     jpr_put_u64(out, r->final | r->damaged << 1 | r->busy << 2 | r->logs << 3 |
-                         r->numbered << 4 | (r->n_gpus > 0) << 5);
+                         r->numbered << 4 | (r->n_gpus > 0) << 5 |
+                         r->unrated << 6);
     jpr_put_delta(out, (uint64_t) r->counted_ns, real_ns);
     jpr_put_u64(out, r->produced);
     jpr_put_u64(out, r->over);
     jpr_put_u64(out, r->bytes);
     jpr_put_u64(out, r->in_flight);
     jpr_put_u64(out, r->cpu_ms);
-    jpr_put_u64(out, r->rate_milli);
-    jpr_put_u64(out, r->share_permille);
+    if (!r->unrated) {
+        jpr_put_u64(out, r->rate_milli);
+        jpr_put_u64(out, r->share_permille);
+    }
     jpr_put_i64(out, r->gpu_permille);
     jpr_put_i64(out, r->gpu_mhz);
     jpr_put_i64(out, r->gpu_watts);
@@ -311,21 +314,22 @@ static void get_rank(struct jpr_in *in, struct live_snap *snap,
     r->pid = jpr_get_i64(in);
     r->task = jpr_get_i64(in);
     r->state = (enum hung_state) jpr_get_bounded(in, HUNG_N_STATES - 1);
-    /* Six bits; a larger value is damage. */
-    flags = jpr_get_bounded(in, 63);
+    /* Seven bits; a larger value is damage. */
+    flags = jpr_get_bounded(in, 127);
     r->final = flags & 1;
     r->damaged = flags >> 1 & 1;
     r->busy = flags >> 2 & 1;
     r->logs = flags >> 3 & 1;
     r->numbered = flags >> 4 & 1;
+    r->unrated = flags >> 6 & 1;
     r->counted_ns = get_time(in, real_ns);
     r->produced = jpr_get_u64(in);
     r->over = jpr_get_u64(in);
     r->bytes = jpr_get_u64(in);
     r->in_flight = jpr_get_u64(in);
     r->cpu_ms = jpr_get_u64(in);
-    r->rate_milli = jpr_get_u64(in);
-    r->share_permille = jpr_get_u64(in);
+    r->rate_milli = r->unrated ? 0 : jpr_get_u64(in);
+    r->share_permille = r->unrated ? 0 : jpr_get_u64(in);
     r->gpu_permille = get_figure(in);
     r->gpu_mhz = get_figure(in);
     r->gpu_watts = get_figure(in);

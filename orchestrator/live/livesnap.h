@@ -51,9 +51,9 @@
 #define LIVE_RECENT_MS 30000
 
 enum {
-    LIVE_SNAP_VERSION = 4, /* version 1 has no logs, version 2 no launchers'
-                              numbers, and version 3 no GPUs; all are still
-                              read */
+    LIVE_SNAP_VERSION = 5, /* version 1 has no logs, version 2 no launchers'
+                              numbers, version 3 no GPUs, and version 4 writes
+                              unknown rates as 0; all are still read */
     LIVE_BLOCK_BYTES = 4096,
     LIVE_SNAP_BYTES = 64 * LIVE_BLOCK_BYTES,
     LIVE_HEAD_BYTES = 64,
@@ -96,6 +96,9 @@ struct live_rank {
     uint64_t bytes;          /* of the operations that ended */
     uint64_t in_flight;
     uint64_t cpu_ms; /* processor time */
+    /* The next two are unknown (and 0): the counters of its operations were not
+     * seen twice yet. */
+    bool unrated;
     /* over the last LIVE_RECENT_MS, with fading weights; they fall to 0 while
      * nothing ends */
     uint64_t rate_milli; /* operations ended per 1,000 s */

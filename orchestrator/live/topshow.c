@@ -170,9 +170,10 @@ static void fill_rank(struct topshow_row *row, const struct livestate *state,
         .hash = rank->hash,
         .seq = rank->seq,
         .bytes = rank->bytes,
-        .ops = (double) rank->is.rate_milli / 1000,
+        .ops = rank->is.unrated ? NAN : (double) rank->is.rate_milli / 1000,
         .busbw_gbs = rank->busbw_gbs,
-        .share = (double) rank->is.share_permille / 1000,
+        .share = rank->is.unrated ? NAN
+                                  : (double) rank->is.share_permille / 1000,
         .caused = rank->caused,
         .gpu = figure(rank->is.gpu_permille, 0.001),
         .mhz = figure(rank->is.gpu_mhz, 1),
@@ -244,6 +245,7 @@ static void fill_node(struct topshow_row *row, const struct livestate *state,
                                 .data_age_s = (double) node->age_ms / 1000,
                                 .func = "",
                                 .comm_name = "",
+                                .ops = node->n_ranks ? 0 : NAN,
                                 .busbw_gbs = NAN,
                                 .share = NAN,
                                 .caused = NAN,
@@ -264,6 +266,7 @@ static void fill_node(struct topshow_row *row, const struct livestate *state,
             oldest = one;
         row->keeps |= one.keeps;
         row->late |= one.late;
+        /* unknown if that of a rank is */
         row->ops += one.ops;
         row->caused = most_of(row->caused, one.caused);
         row->mhz = least_of(row->mhz, one.mhz);

@@ -399,8 +399,9 @@ static void put_checks(const json_t *root, unsigned columns, FILE *out)
     }
 }
 
-/* Whether JOBID leads from the current folder to this directory, which is one
- * of the first run of a job that has no later one. */
+/* Whether a command with the job's number, typed in the current folder, finds
+ * this directory. Only of a job that was never requeued: later runs have the
+ * same number. */
 static bool is_found_here(uint64_t job, const char *step, const char *step_dir)
 {
     char path[128];
@@ -443,8 +444,8 @@ static void put_command(const json_t *root, const char *dir, bool by_id,
     text_out_wrap_fit(out, columns, 11, 11, text);
 }
 
-/* What was asked for and left nothing; "" if everything is there. The reason is
- * in log.txt, as a node has it. */
+/* Returns what was asked for and left no data; "" if everything is there. The
+ * reason is in log.txt. */
 static const char *missing_of(const json_t *root)
 {
     for (size_t i = 0; feature_registry[i]; i++) {

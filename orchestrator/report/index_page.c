@@ -22,6 +22,7 @@
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/picture.h"
 #include "orchestrator/report/summary_file.h"
+#include "orchestrator/table/table.h"
 
 #define NAME_MAX_BYTES 64 /* of a metric's key, or of a library's name */
 #define VERSIONS_MAX 96   /* of the versions of one library */
@@ -182,62 +183,83 @@ static const json_t *step_of(const json_t *steps, const char *id)
     return NULL;
 }
 
-/* Writes one metric's maximum, with a link to the step's report. */
-static void put_maximum(const json_t *job, size_t i,
-                        const struct feature_kept *kept, const json_t *row,
-                        FILE *out)
-{
-    const char *id = summary_file_text(row, "step");
-    const json_t *step = step_of(json_object_get(job, "steps"), id);
-    double max = summary_file_real(row, "max");
-    char buf[JP_FIGURE_LEN];
+/* A metric's maximum. */
+struct maximum {
+    size_t kept; /* index of the metric */
+    struct feature_kept what;
+    const json_t *row;  /* of job.json */
+    const json_t *step; /* that had it; NULL: job.json has no such step */
+};
 
-    html_out_row(out);
-    html_out_cell(out, kept->scope);
-    html_out_cell(out, kept->metric);
-    html_out_figure(out, feature_sampler()->kept_figure(i, max, buf), max);
-    fputs("<td><a href=\"", out);
-    html_out_text(out, summary_file_text(step, "report"));
-    fputs("\">", out);
-    html_out_text(out, id);
-    fputs("</a></td>", out);
-    html_out_cell(out, summary_file_text(row, "node"));
-    html_out_prose(out, kept->help);
-    html_out_row_end(out);
-}
+JP_GETTER(maximum_scope, maximum, value_text(v, at->what.scope))
+JP_GETTER(maximum_metric, maximum, value_text(v, at->what.metric))
+JP_GETTER(maximum_help, maximum, value_text(v, at->what.help))
+JP_GETTER(maximum_most, maximum, {
+    v->real = summary_file_real(at->row, "max");
+    value_text(v, feature_sampler()->kept_figure(at->kept, v->real, v->buf));
+})
+JP_GETTER(maximum_step, maximum,
+          value_text(v, summary_file_text(at->row, "step"));
+          v->more = summary_file_text(at->step, "report"))
+JP_GETTER(maximum_node, maximum,
+          value_text(v, summary_file_text(at->row, "node")))
 
-/* Writes the section of index.html; nothing if no step was sampled. */
-static void write_maxima(const json_t *job, FILE *out)
+/* key, kind, flags, places in JSON, on the page and in text */
+static const struct jp_column maximum_columns[] = {
+    {"scope", JP_COL_TEXT, JP_TIP, 0, 1, 0, "Of", "one member of the step",
+     .get = get_maximum_scope},
+    {"metric", JP_COL_TEXT, JP_TIP, 0, 2, 0, "Metric",
+     "a column of the samples", .get = get_maximum_metric},
+    {"max", JP_COL_FIGURE, JP_TIP, 0, 3, 0, "Most",
+     "the largest sample of all steps", .get = get_maximum_most},
+    {"step", JP_COL_LINK, JP_TIP, 0, 4, 0, "Step", "that had it",
+     .get = get_maximum_step},
+    {"node", JP_COL_TEXT, JP_TIP, 0, 5, 0, "Node", "likewise", .none = "",
+     .get = get_maximum_node},
+    {"help", JP_COL_PROSE, 0, 0, 6, 0, "What it is", .get = get_maximum_help},
+};
+static const struct jp_table maximum_table = {
+    .name = "maxima",
+    JP_COLUMNS(maximum_columns),
+    .row_size = sizeof(struct maximum),
+    .max_html = SIZE_MAX};
+
+/* Writes the section of index.html; nothing if no step was sampled. Returns -1
+ * without memory. */
+static int write_maxima(const json_t *job, FILE *out)
 {
-    static const struct jp_html_column columns[] = {
-        {"Of", "one member of the step", false},
-        {"Metric", "a column of the samples", false},
-        {"Most", "the largest sample of all steps", true},
-        {"Step", "that had it", false},
-        {"Node", "likewise", false},
-        {"What it is", NULL, false},
-    };
-    const size_t n_columns = sizeof(columns) / sizeof(*columns);
     const json_t *list = json_object_get(job, kept_key());
+    size_t n = json_array_size(list);
+    struct table_source source = {0};
     struct feature_kept kept;
+    struct maximum *maxima;
     const char *title;
+    int rc;
 
-    if (json_array_size(list) == 0)
-        return;
-    title = feature_sampler()->title;
-    fprintf(out, "<section id=\"%s\"><h2>%c%s at most</h2>\n", kept_key(),
-            toupper((unsigned char) *title), title + 1);
-    html_out_table(out, columns, n_columns, true);
-    for (size_t r = 0; r < json_array_size(list); r++) {
+    if (!n)
+        return 0;
+    maxima = calloc(n, sizeof(*maxima));
+    if (!maxima)
+        return -1;
+    source.rows = maxima;
+    for (size_t r = 0; r < n; r++) {
         const json_t *row = json_array_get(list, r);
         size_t i = kept_of(row, &kept);
 
         /* a metric of another version is left out */
         if (i < FEATURE_KEPT_MAX)
-            put_maximum(job, i, &kept, row, out);
+            maxima[source.n++] =
+                (struct maximum){i, kept, row,
+                                 step_of(json_object_get(job, "steps"),
+                                         summary_file_text(row, "step"))};
     }
-    html_out_table_end(out, n_columns, 0, NULL);
+    title = feature_sampler()->title;
+    fprintf(out, "<section id=\"%s\"><h2>%c%s at most</h2>\n", kept_key(),
+            toupper((unsigned char) *title), title + 1);
+    rc = table_write_html(&maximum_table, &source, out);
     fputs("</section>\n", out);
+    free(maxima);
+    return rc;
 }
 
 /* Formats an object of texts as "a 1, b 2". Returns the length; a text that
@@ -290,6 +312,7 @@ struct kind {
     double time_us;        /* over all steps */
     double gbs[MAX_STEPS]; /* median; NAN: the step has none */
     unsigned n;
+    double least, median, last; /* of gbs; known of kinds that are shown */
 };
 
 /* The steps shown, and the kinds of operations that they have. */
@@ -390,11 +413,12 @@ static void put_strip(const struct trend *t, FILE *out)
 
 /* Draws a kind's bandwidth over the steps, and a point for each step that has
  * it. */
-static void put_line(const struct trend *t, const struct kind *k, FILE *out)
+static void draw_line(FILE *out, const struct jp_row *row)
 {
+    const struct trend *t = row->extra;
+    const struct kind *k = row->at;
     struct jp_json_stream figures;
 
-    fputs("<td>", out);
     picture_begin(&figures, "trend", out);
     json_stream_text(&figures, "label", "bus bandwidth by step");
     json_stream_array(&figures, "steps");
@@ -412,84 +436,90 @@ static void put_line(const struct trend *t, const struct kind *k, FILE *out)
     }
     json_stream_end_array(&figures);
     picture_end(&figures);
-    fputs("</td>", out);
 }
 
 /* --- table of the trend */
 
-/* Writes a row of the table of kinds: figures over the steps, and the curve. */
-static void put_kind(const struct trend *t, const struct kind *k, FILE *out)
+JP_GETTER(kind_steps, kind, value_count(v, at->n))
+JP_GETTER(kind_change, kind, {
+    v->real = 100 * (at->last / at->median - 1);
+    snprintf(v->buf, sizeof(v->buf), "%+.1f %%", v->real);
+    value_text(v, v->buf);
+})
+
+#define FIELD(member) JP_FIELD(struct kind, member)
+/* key, kind, flags, places in JSON, on the page and in text */
+static const struct jp_column kind_columns[] = {
+    {"comm_type", JP_COL_TEXT, 0, 0, 1, 0, "Type", .none = "", FIELD(type)},
+    {"coll", JP_COL_TEXT, 0, 0, 2, 0, "Function", .none = "", FIELD(coll)},
+    {"msg_size_bytes", JP_COL_BYTES, 0, 0, 3, 0, "Size", FIELD(bytes)},
+    {"steps", JP_COL_COUNT, JP_TIP, 0, 4, 0, "Steps",
+     "that have it among their heaviest", .get = get_kind_steps},
+    {"least_gbs", JP_COL_GBS, JP_TIP, 0, 5, 0, "GB/s least",
+     "of the steps' medians", FIELD(least)},
+    {"median_gbs", JP_COL_GBS, JP_TIP, 0, 6, 0, "median",
+     "of the steps' medians", FIELD(median)},
+    {"last_gbs", JP_COL_GBS, JP_TIP, 0, 7, 0, "last", "the last step's median",
+     FIELD(last)},
+    {"change", JP_COL_FIGURE, JP_TIP, 0, 8, 0, "change",
+     "of the last step against the median", .get = get_kind_change},
+    {"by_step", JP_COL_PICTURE, JP_TIP, 0, 9, 0, "By step",
+     "from 0 up; a point's colour is the step's verdict", .draw = draw_line},
+};
+#undef FIELD
+static const struct jp_table kind_table = {.name = "trend",
+                                           JP_COLUMNS(kind_columns),
+                                           .row_size = sizeof(struct kind),
+                                           .max_html = LINES,
+                                           .unsorted = true};
+
+/* Computes a kind's figures over the steps. */
+static void sum_up(const struct trend *t, struct kind *k)
 {
-    double values[MAX_STEPS], last = NAN, median, change;
-    char text[JP_FIGURE_LEN];
+    double values[MAX_STEPS];
     size_t n = 0;
 
     for (size_t i = 0; i < t->n; i++)
         if (!isnan(k->gbs[i]))
-            last = values[n++] = k->gbs[i];
+            k->last = values[n++] = k->gbs[i];
     qsort(values, n, sizeof(*values), sorted_ascending);
     /* the last step is compared with all, also with itself */
-    median = sorted_median(values, n);
-    change = 100 * (last / median - 1);
-    snprintf(text, sizeof(text), "%+.1f %%", change);
-    html_out_row(out);
-    html_out_cell(out, k->type);
-    html_out_cell(out, k->coll);
-    html_out_figure(out, FIG_BYTES(k->bytes), (double) k->bytes);
-    html_out_figure(out, FIG_COUNT(n), (double) n);
-    html_out_figure(out, FIG_GBS(values[0]), values[0]);
-    html_out_figure(out, FIG_GBS(median), median);
-    html_out_figure(out, FIG_GBS(last), last);
-    html_out_figure(out, text, change);
-    put_line(t, k, out);
-    html_out_row_end(out);
+    k->median = sorted_median(values, n);
+    k->least = values[0];
 }
 
 /* Writes the table of the trend: the kinds of most time that several steps
- * have. */
-static void put_kinds(const struct trend *t, FILE *out)
+ * have. Returns -1 without memory. */
+static int put_kinds(const struct trend *t, FILE *out)
 {
-    static const struct jp_html_column columns[] = {
-        {"Type", NULL, false},
-        {"Function", NULL, false},
-        {"Size", NULL, true},
-        {"Steps", "that have it among their heaviest", true},
-        {"GB/s least", "of the steps' medians", true},
-        {"median", "of the steps' medians", true},
-        {"last", "the last step's median", true},
-        {"change", "of the last step against the median", true},
-        {"By step", "from 0 up; a point's colour is the step's verdict", false},
-    };
-    const size_t n_columns = sizeof(columns) / sizeof(*columns);
-    size_t lines = 0;
+    struct table_source source = {.rows = t->kinds, .extra = t};
 
     /* sorted: those of a single step come last and show no trend */
-    while (lines < t->n_kinds && lines < LINES && t->kinds[lines].n > 1)
-        lines++;
-    if (!lines)
-        return;
-    html_out_table(out, columns, n_columns, false);
-    for (size_t i = 0; i < lines; i++)
-        put_kind(t, &t->kinds[i], out);
-    html_out_table_end(out, n_columns, 0, NULL);
+    while (source.n < t->n_kinds && source.n < LINES &&
+           t->kinds[source.n].n > 1)
+        sum_up(t, &t->kinds[source.n++]);
+    return source.n ? table_write_html(&kind_table, &source, out) : 0;
 }
 
 /* Writes the section on the steps in job.json; nothing for fewer than two
  * steps. It shows bandwidths by kind (type, function, size). Only kinds of
- * several steps count; of these, the ones of most time are shown. */
-static void write_trend(const json_t *steps, FILE *out)
+ * several steps count; of these, the ones of most time are shown. Returns -1
+ * without memory. */
+static int write_trend(const json_t *steps, FILE *out)
 {
     size_t all = json_array_size(steps);
     struct trend t = {.steps = steps,
                       .first = all > MAX_STEPS ? all - MAX_STEPS : 0};
 
+    int rc;
+
     t.n = all - t.first;
     /* one step has no trend */
     if (t.n < 2)
-        return;
+        return 0;
     t.kinds = calloc(t.n * MAX_KINDS, sizeof(*t.kinds));
     if (!t.kinds)
-        return; /* the table of steps is complete without it */
+        return -1;
     for (size_t i = 0; i < t.n; i++)
         take_step(&t, i);
     if (t.n_kinds)
@@ -503,9 +533,10 @@ static void write_trend(const json_t *steps, FILE *out)
           "have.</p>\n",
           out);
     put_strip(&t, out);
-    put_kinds(&t, out);
+    rc = put_kinds(&t, out);
     fputs("</section>\n", out);
     free(t.kinds);
+    return rc;
 }
 
 /* --- the page: the list of steps, and all of it --------------------------- */
@@ -583,52 +614,87 @@ static void put_answer(FILE *out, const json_t *joined, const json_t *steps,
     fputs("</div>\n", out);
 }
 
-/* Writes the verdict as a cell in its colour. */
-static void put_word(FILE *out, const char *word)
-{
-    const char *name = *word ? word : "NODATA";
+/* A step or a run of job.json, as a row of its table. */
+struct entry {
+    const json_t *of;
+    uint64_t until_us; /* of a run: until the next one; 0: unknown */
+    char labels[600];  /* of a step; the page cuts it there */
+};
 
-    fputs("<td><b class=\"", out);
-    html_out_text(out, name);
-    fputs("\">", out);
-    html_out_text(out, *word ? word : "-");
-    fputs("</b></td>", out);
+/* The word, in its colour; "-" if there is none. */
+JP_GETTER(word, entry, {
+    const char *word = summary_file_text(at->of, "verdict");
+
+    value_text(v, word);
+    v->more = *word ? word : "NODATA";
+})
+JP_GETTER(sentence, entry, value_text(v, summary_file_sentence(at->of)))
+
+/* A member that is a count, and may be missing. */
+static void count_member(const struct entry *at, const char *key,
+                         struct jp_value *v)
+{
+    uint64_t n = 0;
+    bool known = summary_file_count(at->of, key, &n);
+
+    value_known(v, known, n);
 }
 
-/* Writes a member of the step as a figure; "-" if it is missing. */
-static void put_number(FILE *out, const json_t *step, const char *key)
-{
-    uint64_t n;
-
-    if (summary_file_count(step, key, &n))
-        html_out_figure(out, FIG_COUNT(n), (double) n);
-    else
-        html_out_figure(out, "-", NAN);
-}
-
-/* Writes a row of the list of steps. */
-static void put_step(FILE *out, const json_t *step)
-{
-    double coverage = summary_file_real(step, "coverage");
+JP_GETTER(nodes, entry, count_member(at, "nodes", v))
+JP_GETTER(tasks, entry, count_member(at, "ntasks", v))
+JP_GETTER(coverage, entry,
+          value_finite(v, summary_file_real(at->of, "coverage")))
+JP_GETTER(started, entry, {
     uint64_t created = 0;
-    char words[600];
 
-    summary_file_count(step, "created_us", &created);
-    html_out_row(out);
-    fputs("<td><a href=\"", out);
-    html_out_text(out, summary_file_text(step, "report"));
-    fputs("\">", out);
-    html_out_text(out, summary_file_text(step, "id"));
-    fputs("</a></td>", out);
-    put_word(out, summary_file_text(step, "verdict"));
-    html_out_prose(out, summary_file_sentence(step));
-    put_number(out, step, "nodes");
-    put_number(out, step, "ntasks");
-    html_out_figure(out, FIG_SHARE(coverage), coverage);
-    html_out_cell(out, FIG_UTC(created));
-    html_out_prose(out, summary_file_text(step, "command"));
-    html_out_prose(out, words_of(step, words, sizeof(words)));
-    html_out_row_end(out);
+    summary_file_count(at->of, "created_us", &created);
+    value_text(v, figure_utc(created, v->buf));
+})
+JP_GETTER(command, entry, value_text(v, summary_file_text(at->of, "command")))
+JP_GETTER(step, entry, value_text(v, summary_file_text(at->of, "id"));
+          v->more = summary_file_text(at->of, "report"))
+
+/* key, kind, flags, places in JSON, on the page and in text */
+static const struct jp_column step_columns[] = {
+    {"id", JP_COL_LINK, 0, 0, 1, 0, "Step", .get = get_step},
+    {"verdict", JP_COL_VERDICT, 0, 0, 2, 0, "Verdict", .get = get_word},
+    {"summary", JP_COL_PROSE, 0, 0, 3, 0, "Summary", .none = "",
+     .get = get_sentence},
+    {"nodes", JP_COL_COUNT, 0, 0, 4, 0, "Nodes", .get = get_nodes},
+    {"ntasks", JP_COL_COUNT, 0, 0, 5, 0, "Tasks", .get = get_tasks},
+    {"coverage", JP_COL_SHARE, JP_TIP, 0, 6, 0, "Coverage",
+     "records read of those expected", .get = get_coverage},
+    {"created", JP_COL_TEXT, 0, 0, 7, 0, "Started", .get = get_started},
+    {"command", JP_COL_PROSE, 0, 0, 8, 0, "Command", .none = "",
+     .get = get_command},
+    {"labels", JP_COL_PROSE, JP_TIP, 0, 9, 0, "Labels",
+     "in the user's words, and what the tasks loaded", .none = "",
+     JP_CHARS(struct entry, labels)},
+};
+static const struct jp_table step_table = {.name = "steps",
+                                           JP_COLUMNS(step_columns),
+                                           .row_size = sizeof(struct entry),
+                                           .max_html = MAX_ROWS,
+                                           /* has all steps */
+                                           .rest = "job.json"};
+
+/* Writes the list of steps, in this order. Returns -1 without memory. */
+static int put_steps(const json_t *steps, const size_t *order, size_t n,
+                     FILE *out)
+{
+    struct entry *rows = calloc(n + 1, sizeof(*rows));
+    int rc = -1;
+
+    for (size_t i = 0; rows && i < n; i++) {
+        rows[i].of = json_array_get(steps, order[i]);
+        words_of(rows[i].of, rows[i].labels, sizeof(rows[i].labels));
+    }
+    if (rows)
+        rc = table_write_html(
+            &step_table, &(const struct table_source){.rows = rows, .n = n},
+            out);
+    free(rows);
+    return rc;
 }
 
 const json_t *index_page_worst(const json_t *steps)
@@ -671,52 +737,71 @@ static void put_failures(FILE *out, const json_t *runs)
     }
 }
 
-/* Writes the runs of a job that was requeued. */
-static void write_runs(const json_t *runs, FILE *out)
+JP_GETTER(run, entry, {
+    size_t half = sizeof(v->buf) / 2;
+    uint64_t restart = 0;
+
+    summary_file_count(at->of, "restart", &restart);
+    snprintf(v->buf, half, "%" PRIu64, restart);
+    value_text(v, v->buf);
+    /* the folder's name has at most 255 bytes */
+    snprintf(v->buf + half, sizeof(v->buf) - half, "../%s/index.html",
+             summary_file_text(at->of, "dir"));
+    v->more = v->buf + half;
+})
+JP_GETTER(failed_on, entry,
+          value_text(v, summary_file_text(at->of, "failed_on")))
+
+/* key, kind, flags, places in JSON, on the page and in text */
+static const struct jp_column run_columns[] = {
+    {"restart", JP_COL_LINK, JP_TIP, 0, 1, 0, "Run",
+     "0: before the first requeue", .get = get_run},
+    {"verdict", JP_COL_VERDICT, 0, 0, 2, 0, "Verdict", .get = get_word},
+    {"summary", JP_COL_PROSE, JP_TIP, 0, 3, 0, "Summary", "of its worst step",
+     .none = "", .get = get_sentence},
+    {"failed_on", JP_COL_TEXT, JP_TIP, 0, 4, 0, "Failed on",
+     "the node where a task died first, by itself", .none = "",
+     .get = get_failed_on},
+    {"created", JP_COL_TEXT, 0, 0, 5, 0, "Started", .get = get_started},
+    {"until_next", JP_COL_US, JP_TIP, 0, 6, 0, "Until the next",
+     "from its last report to the next run's first step",
+     JP_FIELD(struct entry, until_us), JP_IF(struct entry, until_us)},
+};
+static const struct jp_table run_table = {.name = "runs",
+                                          JP_COLUMNS(run_columns),
+                                          .row_size = sizeof(struct entry),
+                                          .max_html = SIZE_MAX};
+
+/* Writes the runs of a job that was requeued. Returns -1 without memory. */
+static int write_runs(const json_t *runs, FILE *out)
 {
-    static const struct jp_html_column columns[] = {
-        {"Run", "0: before the first requeue", true},
-        {"Verdict", NULL, false},
-        {"Summary", "of its worst step", false},
-        {"Failed on", "the node where a task died first, by itself", false},
-        {"Started", NULL, false},
-        {"Until the next", "from its last report to the next run's first step",
-         true},
-    };
-    const size_t n_columns = sizeof(columns) / sizeof(*columns);
     size_t n = json_array_size(runs);
+    struct entry *rows;
+    int rc;
 
     if (n < 2)
-        return;
+        return 0;
+    rows = calloc(n, sizeof(*rows));
+    if (!rows)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t written = 0, after = 0;
+
+        rows[i].of = json_array_get(runs, i);
+        summary_file_count(rows[i].of, "written_us", &written);
+        if (i + 1 < n)
+            summary_file_count(json_array_get(runs, i + 1), "created_us",
+                               &after);
+        if (written && after > written)
+            rows[i].until_us = after - written;
+    }
     fputs("<section id=\"runs\"><h2>Runs</h2>\n", out);
     put_failures(out, runs);
-    html_out_table(out, columns, n_columns, true);
-    for (size_t i = 0; i < n; i++) {
-        const json_t *run = json_array_get(runs, i);
-        const json_t *next = i + 1 < n ? json_array_get(runs, i + 1) : NULL;
-        uint64_t restart = 0, began = 0, written = 0, after = 0;
-
-        summary_file_count(run, "restart", &restart);
-        summary_file_count(run, "created_us", &began);
-        summary_file_count(run, "written_us", &written);
-        summary_file_count(next, "created_us", &after);
-        html_out_row(out);
-        fputs("<td><a href=\"../", out);
-        html_out_text(out, summary_file_text(run, "dir"));
-        fprintf(out, "/index.html\">%" PRIu64 "</a></td>", restart);
-        put_word(out, summary_file_text(run, "verdict"));
-        html_out_prose(out, summary_file_sentence(run));
-        html_out_cell(out, summary_file_text(run, "failed_on"));
-        html_out_cell(out, FIG_UTC(began));
-        if (written && after > written)
-            html_out_figure(out, FIG_US((double) (after - written)),
-                            (double) (after - written));
-        else
-            html_out_figure(out, "-", NAN);
-        html_out_row_end(out);
-    }
-    html_out_table_end(out, n_columns, 0, NULL);
+    rc = table_write_html(
+        &run_table, &(const struct table_source){.rows = rows, .n = n}, out);
     fputs("</section>\n", out);
+    free(rows);
+    return rc;
 }
 
 /* Writes the job's id, name and user; foreign text. */
@@ -739,45 +824,30 @@ static void put_heading(FILE *out, const json_t *facts)
     fputs("</h1>\n", out);
 }
 
-void index_page_write(const json_t *job, FILE *out)
+int index_page_write(const json_t *job, FILE *out)
 {
-    static const struct jp_html_column columns[] = {
-        {"Step", NULL, false},
-        {"Verdict", NULL, false},
-        {"Summary", NULL, false},
-        {"Nodes", NULL, true},
-        {"Tasks", NULL, true},
-        {"Coverage",
-         "records read of those "
-         "expected",
-         true},
-        {"Started", NULL, false},
-        {"Command", NULL, false},
-        {"Labels", "in the user's words, and what the tasks loaded", false},
-    };
-    const size_t n_columns = sizeof(columns) / sizeof(*columns);
     const json_t *steps = json_object_get(job, "steps");
     size_t n = json_array_size(steps);
-    size_t shown = n < MAX_ROWS ? n : MAX_ROWS;
     size_t *order = sort_steps(steps, n);
+    int rc = order ? 0 : -1;
 
     html_out_begin(out, "jobprof: steps of the job");
     fputs("<main class=\"job\">\n", out);
     put_heading(out, json_object_get(job, "job"));
-    /* without memory for the order, the page has no rows but is valid */
-    if (order && n)
+    if (rc == 0 && n)
         put_answer(out, json_object_get(job, "joined"), steps, order, n);
-    write_runs(json_object_get(job, "runs"), out);
+    if (rc == 0)
+        rc = write_runs(json_object_get(job, "runs"), out);
     fputs("<section id=\"steps\"><h2>Steps, worst first</h2>\n", out);
-    html_out_table(out, columns, n_columns, true);
-    for (size_t i = 0; order && i < shown; i++)
-        put_step(out, json_array_get(steps, order[i]));
-    /* job.json has all steps */
-    html_out_table_end(out, n_columns, n - shown, "job.json");
+    if (rc == 0)
+        rc = put_steps(steps, order, n, out);
     fputs("</section>\n", out);
-    write_trend(steps, out);
-    write_maxima(job, out);
+    if (rc == 0)
+        rc = write_trend(steps, out);
+    if (rc == 0)
+        rc = write_maxima(job, out);
     fputs("</main>\n", out);
     free(order);
     html_out_end(out);
+    return rc;
 }

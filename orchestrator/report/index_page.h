@@ -21,9 +21,9 @@ void index_page_step(struct jp_json *j, json_t *entry, const json_t *summary);
  */
 void index_page_job(struct jp_json *j, json_t *root, const json_t *steps);
 
-/* Writes index.html from the content of a job.json. Failed writes show in the
- * stream. */
-void index_page_write(const json_t *job, FILE *out);
+/* Writes index.html from the content of a job.json. Returns 0, or -1 without
+ * memory. Failed writes show in the stream. */
+int index_page_write(const json_t *job, FILE *out);
 
 /* The worst of the steps of job.json; of equally bad ones the latest. NULL:
  * none, or no memory. */

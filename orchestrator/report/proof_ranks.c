@@ -517,9 +517,9 @@ int proof_excess(const struct jp_report *report, const struct jp_finding *f,
 
 /* --- processes with missing records --------------------------------------- */
 
-#define COLUMNS 256 /* bars; more processes share one */
+#define COLUMNS 256 /* most bars; with more processes, several share one */
 #define SHORT 0.8   /* share of the mean below which a bar is marked ... */
-#define CHANCE 4    /* ... unless so many square roots of it explain as much */
+#define CHANCE 4    /* ... unless this number of its square roots explains it */
 
 /* The records of each process, and what they are compared with. */
 struct loads {
@@ -685,7 +685,7 @@ int proof_records(const struct jp_report *report, const struct jp_finding *f,
         return 1;
     }
     axis = (struct axis){0, full, mean};
-    /* few are missing: bars of all would look alike */
+    /* If few records are missing, whole bars would look alike. */
     if (2 * least > full && least < full)
         axis.from = fmax(0, floor(full - 4 * (full - least)));
     html_out_proof(out, "records", "Records of each process");

@@ -426,7 +426,7 @@ static void put_limit(const struct jp_limit *limit, FILE *out)
 }
 
 /* Writes how the verdict is decided and which program wrote the page. The list
- * are the tables of limits themselves, so it cannot differ from what is
+ * is made from the tables of limits, so it cannot differ from what is
  * applied. */
 static void html_footer_put(const struct jp_report *report, FILE *out)
 {

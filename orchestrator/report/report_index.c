@@ -546,7 +546,10 @@ static int write_page(const char *path, const json_t *root,
 
     if (fileio_temp_open(&file, path, err) < 0)
         return -1;
-    index_page_write(root, file.stream);
+    if (index_page_write(root, file.stream) < 0) {
+        fileio_temp_abort(&file);
+        return error_set(err, "out of memory");
+    }
     return fileio_temp_commit(&file, err);
 }
 

@@ -22,6 +22,7 @@
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/summary_file.h"
+#include "orchestrator/table/table.h"
 
 #define JOB_FILE "job.json"
 /* if there are more, those with the latest names, because each file is read
@@ -254,41 +255,44 @@ static void put_answer(FILE *out, const struct jobs *jobs)
     fputs("</div>\n", out);
 }
 
-/* Writes a row of the list. */
-static void put_job(FILE *out, const struct job *job)
-{
-    const char *word = verdict_word_name(job->word);
+/* --- the list ------------------------------------------------------------- */
 
-    html_out_row(out);
-    fputs("<td>", out);
-    put_link(out, job);
-    fprintf(out, "</td><td><b class=\"%s\">%s</b></td>", word, word);
-    html_out_prose(out, job->text);
-    html_out_cell(out, job->step);
-    html_out_figure(out, FIG_COUNT(job->steps), (double) job->steps);
-    html_out_figure(out, job->nodes ? FIG_COUNT(job->nodes) : "-",
-                    (double) job->nodes);
-    html_out_cell(out, FIG_UTC(job->created_us));
-    html_out_cell(out, job->name);
-    html_out_cell(out, job->user);
-    html_out_row_end(out);
-}
+JP_GETTER(link, job, {
+    value_text(v, at->id);
+    snprintf(v->buf, sizeof(v->buf), "%s/index.html", at->dir);
+    v->more = v->buf;
+})
+JP_GETTER(word, job, value_text(v, verdict_word_name(at->word));
+          v->more = v->text)
+JP_GETTER(started, job, value_text(v, figure_utc(at->created_us, v->buf)))
 
-/* Writes the page. Failed writes show in the stream. */
-static void page_write(const struct jobs *jobs, FILE *out)
+#define FIELD(member) JP_FIELD(struct job, member)
+/* key, kind, flags, places in JSON, on the page and in text */
+static const struct jp_column columns[] = {
+    {"job", JP_COL_LINK, 0, 0, 1, 0, "Job", .get = get_link},
+    {"verdict", JP_COL_VERDICT, JP_TIP, 0, 2, 0, "Verdict", "of its worst step",
+     .get = get_word},
+    {"summary", JP_COL_PROSE, JP_TIP, 0, 3, 0, "Summary",
+     "verdict sentence of the worst step", .none = "", FIELD(text)},
+    {"step", JP_COL_TEXT, 0, 0, 4, 0, "Worst step", .none = "", FIELD(step)},
+    {"steps", JP_COL_COUNT, 0, 0, 5, 0, "Steps", FIELD(steps)},
+    {"nodes", JP_COL_COUNT, JP_TIP, 0, 6, 0, "Nodes", "of its largest step",
+     .zero = "-", FIELD(nodes)},
+    {"started", JP_COL_TEXT, 0, 0, 7, 0, "Started", .get = get_started},
+    {"name", JP_COL_TEXT, 0, 0, 8, 0, "Name", .none = "", FIELD(name)},
+    {"user", JP_COL_TEXT, 0, 0, 9, 0, "User", .none = "", FIELD(user)},
+};
+#undef FIELD
+static const struct jp_table table = {.name = "jobs",
+                                      JP_COLUMNS(columns),
+                                      .row_size = sizeof(struct job),
+                                      .max_html = JOBS_MAX};
+
+/* Writes the page; failed writes show in the stream. Returns -1 without memory.
+ */
+static int page_write(const struct jobs *jobs, FILE *out)
 {
-    static const struct jp_html_column columns[] = {
-        {"Job", NULL, false},
-        {"Verdict", "of its worst step", false},
-        {"Summary", "verdict sentence of the worst step", false},
-        {"Worst step", NULL, false},
-        {"Steps", NULL, true},
-        {"Nodes", "of its largest step", true},
-        {"Started", NULL, false},
-        {"Name", NULL, false},
-        {"User", NULL, false},
-    };
-    const size_t n_columns = sizeof(columns) / sizeof(*columns);
+    int rc;
 
     html_out_begin(out, "jobprof: jobs");
     fputs("<main class=\"job\">\n<h1>jobprof &middot; jobs of this folder"
@@ -296,13 +300,16 @@ static void page_write(const struct jobs *jobs, FILE *out)
           out);
     put_answer(out, jobs);
     fputs("<section id=\"steps\"><h2>Jobs, worst first</h2>\n", out);
-    html_out_table(out, columns, n_columns, true);
-    for (size_t i = 0; i < jobs->n; i++)
-        put_job(out, &jobs->list[i]);
-    /* jobs beyond JOBS_MAX are in no file */
-    html_out_table_end(out, n_columns, jobs->left_out, "older folders");
+    rc = table_write_html(
+        &table, &(const struct table_source){.rows = jobs->list, .n = jobs->n},
+        out);
+    if (jobs->left_out)
+        fprintf(out, "<p class=\"note\">%s older folder%s left out.</p>\n",
+                FIG_COUNT(jobs->left_out),
+                jobs->left_out == 1 ? " is" : "s are");
     fputs("</section>\n</main>\n", out);
     html_out_end(out);
+    return rc;
 }
 
 int report_jobs(const char *folder, struct report_jobs_done *done,
@@ -324,9 +331,13 @@ int report_jobs(const char *folder, struct report_jobs_done *done,
     } else if (fileio_temp_open_in(&file, path, OWNPLACE_ANY, err) == 0) {
         /* the worst job is the first; *done needs it, too */
         qsort(jobs.list, jobs.n, sizeof(*jobs.list), by_badness);
-        page_write(&jobs, file.stream);
-        *done = (struct report_jobs_done){jobs.n, jobs.list[0].word};
-        rc = fileio_temp_commit(&file, err);
+        if (page_write(&jobs, file.stream) < 0) {
+            fileio_temp_abort(&file);
+            error_set(err, "out of memory");
+        } else {
+            *done = (struct report_jobs_done){jobs.n, jobs.list[0].word};
+            rc = fileio_temp_commit(&file, err);
+        }
     }
     for (int i = 0; i < n; i++)
         free(names[i]);

@@ -302,7 +302,8 @@ static const struct jp_column hypotheses[] = {
      .get = get_hypothesis_state, .words = hypotheses_states,
      .n_words = JP_HYPOTHESIS_STATES},
     {"least", JP_COL_NUMBER, JP_MAYBE, 5,
-     .help = "smallest detectable effect, in unit",
+     .help = "smallest detectable effect, in unit; null: unknown, or less "
+             "was found",
      .get = get_hypothesis_least},
     {"unit", JP_COL_WORD, 0, 6, .help = "unit of least; a share is from 0 to 1",
      .get = get_hypothesis_unit, .words = hypotheses_units,

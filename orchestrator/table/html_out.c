@@ -124,6 +124,15 @@ void html_out_link(FILE *out, const char *text, const char *path)
     fputs("</a></td>", out);
 }
 
+void html_out_verdict(FILE *out, const char *text, const char *word)
+{
+    fputs("<td><b class=\"", out);
+    html_out_text(out, word);
+    fputs("\">", out);
+    html_out_text(out, text);
+    fputs("</b></td>", out);
+}
+
 /* Opens a cell of figures. data-v is the value that page.js sorts by. */
 static void begin_figure(FILE *out, double value)
 {

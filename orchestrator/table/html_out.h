@@ -31,6 +31,8 @@ void html_out_id(FILE *out, const char *text);   /* as code, on one line */
 void html_out_code(FILE *out, const char *text); /* as code, may wrap */
 /* A link to a relative path, escaped. */
 void html_out_link(FILE *out, const char *text, const char *path);
+/* A verdict in the colour of a word. */
+void html_out_verdict(FILE *out, const char *text, const char *word);
 /* A formatted figure, and the value to sort by (NaN: sorted last). */
 void html_out_figure(FILE *out, const char *figure, double value);
 /* As before, with a bar that fills the given share (0..1) of the cell's width.

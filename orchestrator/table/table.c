@@ -31,6 +31,8 @@ const struct table_kind table_kinds[JP_COL_KINDS] = {
     [JP_COL_CHANCE] = {"chance", 9, true, false},
     [JP_COL_REAL] = {"real", 9, true, false},
     [JP_COL_LINK] = {"link", 20, false, true},
+    [JP_COL_VERDICT] = {"verdict", 11, false, false},
+    [JP_COL_PICTURE] = {"picture", 0, false, false},
     [JP_COL_FIXED] = {"fixed", 9, true, false},
 };
 

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/error.h"
 #include "common/json_stream.h"
 #include "orchestrator/table/csv_out.h"
 
@@ -83,7 +84,8 @@ struct jp_value {
     char *const *list;
     const char *text;
     const char *more; /* JP_COL_MORE: text shown after a click; JP_COL_LINK:
-                         where it leads, a relative path */
+                         where it leads, a relative path; JP_COL_VERDICT: the
+                         word that has the colour */
     const void *hist; /* of a JP_VALUE_HIST, which put_hist writes */
     void (*put_hist)(struct jp_json_stream *s, const char *key,
                      const void *hist);
@@ -115,6 +117,8 @@ enum jp_column_kind {
     JP_COL_CHANCE,  /* real: a probability, by its order of magnitude */
     JP_COL_REAL,    /* real: three digits, such as a mean of counts */
     JP_COL_LINK,    /* text, on the page a link to more */
+    JP_COL_VERDICT, /* text: a verdict, on the page in the colour of `more` */
+    JP_COL_PICTURE, /* on the page only: draw writes the cell */
     JP_COL_FIXED,   /* real: with the column's decimals and unit, so that a
                      * figure on a screen keeps its form */
     JP_COL_KINDS
@@ -171,6 +175,7 @@ struct jp_column {
     void (*get)(const struct jp_row *row, struct jp_value *v);
     void (*csv)(struct jp_csv *csv,
                 const struct jp_row *row); /* writes the value; CSV only */
+    void (*draw)(FILE *out, const struct jp_row *row); /* JP_COL_PICTURE */
     const char *zero; /* what readers see in place of 0 or "no"; NULL: that */
     const char *unit; /* of a JP_COL_FIXED; "%": a share in percent */
     unsigned char json_decimals; /* of a JP_FIXED */
@@ -226,6 +231,9 @@ struct jp_table {
     const char *folded[2]; /* what a row below 0 is, what several are; NULL:
                               there are none */
     size_t max_json, max_html, max_text;
+    /* the file that has the rows left out of a page; NULL: csv/NAME.csv, or
+     * summary.json */
+    const char *rest;
     bool unsorted; /* a click on a heading of the page does not sort */
     /* for table_show: columns are as wide as their texts; blanks before the
      * first one */
@@ -337,6 +345,14 @@ int table_write_html(const struct jp_table *table,
  * rows. */
 int table_write_text(const struct jp_table *table,
                      const struct table_source *source, FILE *out);
+
+/* Writes headings and all rows with lines of at most TEXT_CELLS_COLUMNS, as in
+ * text_cells.h: nothing is cut, and the last column is wrapped. A column's
+ * width is the limit above which a text moves the rest of its row. Returns 0,
+ * or -1 and err without memory. */
+int table_lay_out(const struct jp_table *table,
+                  const struct table_source *source, FILE *out,
+                  struct jp_error *err);
 
 /* --- on a terminal, or as columns for programs (table_show.c) --- */
 

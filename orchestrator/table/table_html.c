@@ -34,6 +34,8 @@ static void put_html(FILE *out, const struct jp_column *c,
         html_out_more(out, v->text, v->more);
     else if (c->kind == JP_COL_LINK && v->type == JP_VALUE_TEXT)
         html_out_link(out, v->text, v->more);
+    else if (c->kind == JP_COL_VERDICT)
+        html_out_verdict(out, table_text_of(c, v), v->more);
     else if (c->kind == JP_COL_FIGURE)
         html_out_figure(out, table_text_of(c, v),
                         v->type == JP_VALUE_UNKNOWN ? real : v->real);
@@ -87,6 +89,12 @@ static void put_html_row(FILE *out, const struct table_order *order,
     for (size_t i = 0; i < order->n; i++) {
         struct jp_value v;
 
+        if (order->at[i]->draw) {
+            fputs("<td>", out);
+            order->at[i]->draw(out, row);
+            fputs("</td>", out);
+            continue;
+        }
         table_get_value(order->at[i], row, &v);
         put_html(out, order->at[i], &v, full);
     }
@@ -110,7 +118,9 @@ static void put_html_table(FILE *out, const struct jp_table *table,
         put_html_row(out, &order, &row, full);
     }
     /* where readers find the rows that are left out */
-    if (table->columns->flags & JP_CSV)
+    if (table->rest)
+        snprintf(file, sizeof(file), "%s", table->rest);
+    else if (table->columns->flags & JP_CSV)
         snprintf(file, sizeof(file), "csv/%s.csv", table->name);
     else
         snprintf(file, sizeof(file), JP_SUMMARY_NAME);

@@ -2,9 +2,9 @@
  * programs.
  *
  * table_view_init chooses the columns and their widths: first the columns have
- * their own widths, which are the same for every table; if these are too many,
- * they become as narrow as their texts; then columns are left out in their
- * given order; finally the text of the last one is cut. */
+ * their own widths, or those of longer texts; if these are too many, they
+ * become as narrow as their texts; then columns are left out in their given
+ * order; finally the text of the last one is cut. */
 #include "orchestrator/table/table_parts.h"
 
 #include <inttypes.h>
@@ -113,6 +113,21 @@ static int narrow_width(const struct table_view *view,
     return table_kinds[c->kind].number ? most : -most;
 }
 
+/* Makes columns as wide as their longest texts, so that the columns behind them
+ * stay in their places. */
+static void widen_columns(struct table_view *view)
+{
+    for (size_t i = 0; i < view->n; i++) {
+        int width = narrow_width(view, view->columns[i]);
+
+        /* no blanks at the end of a line */
+        if (i + 1 == view->n && width < 0)
+            continue;
+        if (abs(width) > abs(view->widths[i]))
+            view->widths[i] = width;
+    }
+}
+
 /* Returns what is between two columns. */
 static const char *gap_of(const struct jp_table *table)
 {
@@ -180,6 +195,8 @@ void table_view_init(struct table_view *view, const struct jp_table *table,
         view->columns[view->n] = c;
         view->widths[view->n++] = width;
     }
+    if (look != TABLE_ON_SCREEN && !table->fitted)
+        widen_columns(view);
     if (!columns || total_width(view) <= (int) columns || !view->n)
         goto out;
     for (size_t i = 0; look != TABLE_ON_SCREEN && i < view->n; i++)

@@ -7,7 +7,6 @@
 #ifndef JP_TOPO_SHAPES_H
 #define JP_TOPO_SHAPES_H
 
-#include <jansson.h>
 #include <stdio.h>
 
 #include "orchestrator/topo/topo.h"
@@ -81,8 +80,9 @@ char *shapes_fold(const struct jp_shapes *shapes, const uint32_t *nodes,
  * -m, each GPU's HCA, and what is odd. Then the nodes without a topology. */
 int topo_print(const struct jp_shapes *shapes, FILE *out, struct jp_error *err);
 
-/* The same as one JSON object (docs/measuring.md). NULL without memory. */
-json_t *topo_json(const struct jp_shapes *shapes);
+/* Writes the same as one JSON object (docs/measuring.md). Returns -1 and err if
+ * a write failed. */
+int topo_json(const struct jp_shapes *shapes, FILE *out, struct jp_error *err);
 
 /* Writes a picture of a shape as an <svg> element, which may stand alone or in
  * a page; it uses the page's colours. gpu_text: a line for each GPU, "r0 r8";

@@ -3,6 +3,7 @@
 #include "orchestrator/topo/shapes.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -11,157 +12,173 @@
 #include "common/figure.h"
 #include "common/num.h"
 #include "common/quote.h"
+#include "orchestrator/table/table.h"
 #include "orchestrator/topo/label.h"
 
-/* jansson's setters accept NULL and then fail, so an allocation that failed
- * anywhere is noticed at the end, in *bad. */
-static void put_member(json_t *object, const char *key, json_t *value, int *bad)
-{
-    *bad |= json_object_set_new(object, key, value) < 0;
-}
-
-/* Appends a value to an array; the value is taken over. */
-static void append(json_t *array, json_t *value, int *bad)
-{
-    *bad |= json_array_append_new(array, value) < 0;
-}
-
-/* JSON has null for what is unknown. */
-static json_t *text_or_null(const char *text)
-{
-    return *text ? json_string(text) : json_null();
-}
-
-/* Negative numbers stand for unknown. */
-static json_t *number_or_null(int n)
-{
-    return n >= 0 ? json_integer(n) : json_null();
-}
+/* --------------------------------------------------------- as JSON */
 
 /* Members are documented in docs/measuring.md. */
-static json_t *gpu_json(const struct topo *t, size_t i, int *bad)
+
+/* The topology that a row belongs to. */
+static const struct topo *topo_of(const struct jp_row *row)
 {
+    return row->extra;
+}
+
+static const struct topo_near *near_of(const struct jp_row *row)
+{
+    return &topo_of(row)->near[row->index];
+}
+
+JP_GETTER(gpu_index, topo_gpu, (void) at; value_count(v, row->index))
+JP_GETTER(gpu_vendor, topo_gpu, {
     /* By enum topo_vendor. */
     static const char *const vendors[TOPO_N_VENDORS] = {"nvidia", "amd",
                                                         "intel", ""};
-    const struct topo_gpu *g = &t->gpus[i];
-    const struct topo_near *near = &t->near[i];
-    json_t *row = json_object(), *hcas = json_array(), *rails = json_array();
-    /* A GPU may have no HCA with an active port. */
-    bool used = near->hca >= 0;
 
-    put_member(row, "index", json_integer((json_int_t) i), bad);
-    put_member(row, "busid", text_or_null(g->busid), bad);
-    put_member(row, "vendor", text_or_null(vendors[g->vendor]), bad);
-    put_member(row, "model", text_or_null(g->model), bad);
-    put_member(row, "package", number_or_null(g->package), bad);
-    put_member(row, "nvml", number_or_null(g->nvml), bad);
-    /* null: unknown. */
-    put_member(row, "nvlink",
-               g->links == TOPO_LINKS_UNKNOWN
-                   ? json_null()
-                   : json_boolean(g->links == TOPO_LINKS_SOME),
-               bad);
-    /* Below 1 GB/s the speed stands for "joined, at an unknown speed". */
-    put_member(row, "nvswitch_gbs",
-               g->switch_mbs >= 1000 ? json_real((double) g->switch_mbs / 1000)
-                                     : json_null(),
-               bad);
-    put_member(row, "nvswitch", json_boolean(g->switch_mbs > 0), bad);
-    put_member(row, "mig", json_boolean(g->mig), bad);
-    put_member(row, "partitions",
-               g->partitions ? json_integer(g->partitions) : json_null(), bad);
-    put_member(row, "hca",
-               used ? json_string(t->hcas[near->hca].name) : json_null(), bad);
-    /* The level's word, as in the matrix. */
-    put_member(row, "hca_path",
-               used ? json_string(topo_level_word[near->level]) : json_null(),
-               bad);
-    put_member(row, "rail", number_or_null(near->rail), bad);
+    value_name(v, vendors[at->vendor]);
+})
+/* Negative numbers stand for unknown. */
+JP_GETTER(gpu_package, topo_gpu, value_signed(v, at->package))
+JP_GETTER(gpu_nvml, topo_gpu, value_signed(v, at->nvml))
+JP_GETTER(gpu_links, topo_gpu, value_bool(v, at->links == TOPO_LINKS_SOME);
+          if (at->links == TOPO_LINKS_UNKNOWN) v->type = JP_VALUE_UNKNOWN)
+/* Below 1 GB/s the speed stands for "joined, at an unknown speed". */
+JP_GETTER(gpu_switch_gbs, topo_gpu,
+          value_finite(v, at->switch_mbs >= 1000
+                              ? (double) at->switch_mbs / 1000
+                              : NAN))
+JP_GETTER(gpu_switch, topo_gpu, value_bool(v, at->switch_mbs > 0))
+JP_GETTER(gpu_partitions, topo_gpu,
+          value_known(v, at->partitions > 0, at->partitions))
+/* A GPU may have no HCA with an active port. */
+JP_GETTER(gpu_hca, topo_gpu, {
+    int hca = near_of(row)->hca;
+
+    (void) at;
+    value_text(v, hca >= 0 ? topo_of(row)->hcas[hca].name : NULL);
+})
+/* The level's word, as in the matrix. */
+JP_GETTER(gpu_hca_path, topo_gpu, {
+    const struct topo_near *near = near_of(row);
+
+    (void) at;
+    value_text(v, near->hca >= 0 ? topo_level_word[near->level] : NULL);
+})
+JP_GETTER(gpu_rail, topo_gpu, (void) at; value_signed(v, near_of(row)->rail))
+
+/* Writes the lists of a GPU. */
+static void put_gpu_lists(struct jp_json_stream *s, const struct jp_row *row)
+{
+    const struct topo_near *near = near_of(row);
+
+    json_stream_array(s, "hcas");
     for (unsigned k = 0; k < near->nics.n; k++)
-        append(hcas, json_string(t->hcas[near->nics.hca[k]].name), bad);
-    put_member(row, "hcas", hcas, bad);
+        json_stream_text(s, NULL, topo_of(row)->hcas[near->nics.hca[k]].name);
+    json_stream_end_array(s);
+    json_stream_array(s, "rails");
     /* `rails` is a set of bits. */
-    for (int k = 0; k < 64; k++)
+    for (unsigned k = 0; k < 64; k++)
         if (near->rails >> k & 1)
-            append(rails, json_integer(k), bad);
-    put_member(row, "rails", rails, bad);
-    return row;
+            json_stream_count(s, NULL, k);
+    json_stream_end_array(s);
 }
 
-/* One port or device of the list of HCAs. */
-static json_t *hca_json(const struct topo_hca *h, int *bad)
-{
+/* key, kind, flags, place in JSON */
+static const struct jp_column gpu_columns[] = {
+    {"index", JP_COL_RANK, 0, 1, .get = get_gpu_index},
+    {"busid", JP_COL_TEXT, 0, 2, JP_CHARS(struct topo_gpu, busid),
+     JP_IF_CHARS(struct topo_gpu, busid)},
+    {"vendor", JP_COL_TEXT, 0, 3, .get = get_gpu_vendor},
+    {"model", JP_COL_TEXT, 0, 4, JP_CHARS(struct topo_gpu, model),
+     JP_IF_CHARS(struct topo_gpu, model)},
+    {"package", JP_COL_RANK, 0, 5, .get = get_gpu_package},
+    {"nvml", JP_COL_RANK, 0, 6, .get = get_gpu_nvml},
+    {"nvlink", JP_COL_BOOL, 0, 7, .get = get_gpu_links},
+    {"nvswitch_gbs", JP_COL_GBS, 0, 8, .get = get_gpu_switch_gbs},
+    {"nvswitch", JP_COL_BOOL, 0, 9, .get = get_gpu_switch},
+    {"mig", JP_COL_BOOL, 0, 10, JP_FIELD(struct topo_gpu, mig)},
+    {"partitions", JP_COL_COUNT, 0, 11, .get = get_gpu_partitions},
+    {"hca", JP_COL_TEXT, 0, 12, .get = get_gpu_hca},
+    {"hca_path", JP_COL_TEXT, 0, 13, .get = get_gpu_hca_path},
+    {"rail", JP_COL_RANK, 0, 14, .get = get_gpu_rail},
+};
+static const struct jp_table gpu_table = {.name = "gpus",
+                                          JP_COLUMNS(gpu_columns),
+                                          .row_size = sizeof(struct topo_gpu),
+                                          .max_json = SIZE_MAX,
+                                          .json_more = put_gpu_lists};
+
+JP_GETTER(hca_kind, topo_hca, value_text(v, topo_net_word[at->net]))
+JP_GETTER(hca_port, topo_hca, {
     /* By enum topo_port. */
     static const char *const ports[] = {"unknown", "down", "active"};
-    json_t *row = json_object();
 
-    put_member(row, "name", json_string(h->name), bad);
-    put_member(row, "busid", text_or_null(h->busid), bad);
-    put_member(row, "kind", json_string(topo_net_word[h->net]), bad);
-    put_member(row, "port", json_string(ports[h->port]), bad);
-    put_member(row, "rate_gbits",
-               h->rate_gbits > 0 ? json_real(h->rate_gbits) : json_null(), bad);
-    put_member(row, "package", number_or_null(h->package), bad);
-    put_member(row, "pci_gbs",
-               h->pci_mbs ? json_real((double) h->pci_mbs / 1000) : json_null(),
-               bad);
+    value_text(v, ports[at->port]);
+})
+JP_GETTER(hca_rate, topo_hca,
+          value_finite(v, at->rate_gbits > 0 ? at->rate_gbits : NAN))
+JP_GETTER(hca_package, topo_hca, value_signed(v, at->package))
+JP_GETTER(hca_pci_gbs, topo_hca,
+          value_finite(v, at->pci_mbs ? (double) at->pci_mbs / 1000 : NAN))
+
+/* key, kind, flags, place in JSON */
+static const struct jp_column hca_columns[] = {
+    {"name", JP_COL_TEXT, 0, 1, JP_CHARS(struct topo_hca, name)},
+    {"busid", JP_COL_TEXT, 0, 2, JP_CHARS(struct topo_hca, busid),
+     JP_IF_CHARS(struct topo_hca, busid)},
+    {"kind", JP_COL_TEXT, 0, 3, .get = get_hca_kind},
+    {"port", JP_COL_TEXT, 0, 4, .get = get_hca_port},
+    {"rate_gbits", JP_COL_NUMBER, 0, 5, .get = get_hca_rate},
+    {"package", JP_COL_RANK, 0, 6, .get = get_hca_package},
+    {"pci_gbs", JP_COL_GBS, 0, 7, .get = get_hca_pci_gbs},
     /* A management port, which NCCL ignores. */
-    put_member(row, "managing", json_boolean(h->narrow), bad);
-    return row;
-}
+    {"managing", JP_COL_BOOL, 0, 8, JP_FIELD(struct topo_hca, narrow)},
+};
+static const struct jp_table hca_table = {.name = "hcas",
+                                          JP_COLUMNS(hca_columns),
+                                          .row_size = sizeof(struct topo_hca),
+                                          .max_json = SIZE_MAX};
 
-/* The matrix of levels, GPUs first. */
-static json_t *levels_json(const struct topo *t, int *bad)
+/* Writes the matrix of levels, GPUs first. */
+static void put_levels(struct jp_json_stream *s, const struct topo *t)
 {
     size_t n = t->n_gpus + t->n_hcas;
-    json_t *rows = json_array();
 
+    json_stream_array(s, "levels");
     for (size_t i = 0; i < n; i++) {
-        json_t *row = json_array();
-
+        json_stream_array(s, NULL);
         for (size_t k = 0; k < n; k++)
-            append(row, json_string(topo_level_word[topo_level(t, i, k)]), bad);
-        append(rows, row, bad);
+            json_stream_text(s, NULL, topo_level_word[topo_level(t, i, k)]);
+        json_stream_end_array(s);
     }
-    return rows;
+    json_stream_end_array(s);
 }
 
-/* GB/s in one direction; 0: none, null: unknown, -1: present at an unknown
- * speed. */
-static json_t *links_json(const struct topo *t, int *bad)
+/* Writes GB/s in one direction; 0: none, null: unknown, -1: present at an
+ * unknown speed. */
+static void put_links(struct jp_json_stream *s, const struct topo *t)
 {
-    json_t *rows = json_array();
-
+    json_stream_array(s, "nvlink_gbs");
     for (size_t i = 0; i < t->n_gpus; i++) {
-        json_t *row = json_array();
-
+        json_stream_array(s, NULL);
         for (size_t k = 0; k < t->n_gpus; k++) {
             /* A GPU has no link to itself. */
             enum topo_nvlink link = i == k ? TOPO_NV_NO : topo_nvlink(t, i, k);
             uint64_t mbs = topo_nvlink_mbs(t, i, k);
 
-            append(row,
-                   link == TOPO_NV_UNKNOWN ? json_null()
-                   : link == TOPO_NV_NO    ? json_integer(0)
-                   : mbs >= 1000           ? json_real((double) mbs / 1000)
-                                           : json_integer(-1),
-                   bad);
+            if (link == TOPO_NV_UNKNOWN)
+                json_stream_null(s, NULL);
+            else if (link == TOPO_NV_NO)
+                json_stream_count(s, NULL, 0);
+            else if (mbs >= 1000)
+                json_stream_real(s, NULL, (double) mbs / 1000);
+            else
+                json_stream_int(s, NULL, -1);
         }
-        append(rows, row, bad);
+        json_stream_end_array(s);
     }
-    return rows;
-}
-
-/* Names of the nodes with that shape; -1: without a topology. */
-static json_t *nodes_json(const struct jp_shapes *s, int shape, int *bad)
-{
-    json_t *array = json_array();
-
-    for (size_t i = 0; i < s->n_nodes; i++)
-        if (s->nodes[i].shape == shape)
-            append(array, json_string(s->nodes[i].name), bad);
-    return array;
+    json_stream_end_array(s);
 }
 
 /* Finds what is odd about a shape for a program that uses all of its GPUs.
@@ -199,90 +216,90 @@ static void find_oddities(const struct topo *topo,
     label_fini(&label);
 }
 
-struct oddities {
-    json_t *array;
-    int *bad;
-};
-
-/* Adds one finding of find_oddities to the JSON array. */
-static void add_odd(void *arg, const char *kind, const char *text)
+/* Writes one finding of find_oddities. */
+static void put_odd(void *arg, const char *kind, const char *text)
 {
-    struct oddities *o = arg;
-    json_t *row = json_object();
+    struct jp_json_stream *s = arg;
 
-    put_member(row, "kind", json_string(kind), o->bad);
-    put_member(row, "text", json_string(text), o->bad);
-    append(o->array, row, o->bad);
+    json_stream_object(s, NULL);
+    json_stream_text(s, "kind", kind);
+    json_stream_text(s, "text", text);
+    json_stream_end_object(s);
 }
 
-/* One shape, with everything that topo_print shows, and the numbers behind it.
- */
-static json_t *shape_json(const struct jp_shapes *s, size_t at, int *bad)
+/* A text; null if it is empty, which is unknown. */
+static void put_name(struct jp_json_stream *s, const char *key,
+                     const char *text)
 {
-    const struct topo *t = s->shapes[at].topo;
-    struct oddities odd = {json_array(), bad};
-    json_t *row = json_object(), *gpus = json_array(), *hcas = json_array();
+    json_stream_text(s, key, *text ? text : NULL);
+}
+
+/* Writes one shape, with everything that topo_print shows, and the numbers
+ * behind it. */
+static void put_shape(struct jp_json_stream *s, const struct jp_shapes *shapes,
+                      size_t at)
+{
+    const struct topo *t = shapes->shapes[at].topo;
     char text[24];
 
-    put_member(row, "shape", json_string(shapes_letter(at, text)), bad);
+    json_stream_object(s, NULL);
+    json_stream_text(s, "shape", shapes_letter(at, text));
     /* 64 bits do not fit into a number of JSON. */
-    snprintf(text, sizeof(text), "%016" PRIx64, s->shapes[at].hash);
-    put_member(row, "hash", json_string(text), bad);
-    put_member(row, "product", text_or_null(t->product), bad);
-    put_member(row, "nodes", nodes_json(s, (int) at, bad), bad);
-    put_member(row, "hwloc", text_or_null(t->hwloc), bad);
-    put_member(row, "virtual_machine", json_boolean(t->virtual_machine), bad);
-    put_member(row, "places_from",
-               json_string(topo_source_word[t->places_from]), bad);
-    put_member(row, "packages", json_integer(t->n_packages), bad);
-    put_member(row, "numa_nodes", json_integer(t->n_numa), bad);
-    put_member(row, "nvswitches_on_pci", json_integer(t->n_switches), bad);
-    put_member(row, "nvlink_from", json_string(topo_source_word[t->links_from]),
-               bad);
-    for (size_t i = 0; i < t->n_gpus; i++)
-        append(gpus, gpu_json(t, i, bad), bad);
-    put_member(row, "gpus", gpus, bad);
-    for (size_t i = 0; i < t->n_hcas; i++)
-        append(hcas, hca_json(&t->hcas[i], bad), bad);
-    put_member(row, "hcas", hcas, bad);
-    put_member(row, "levels", levels_json(t, bad), bad);
-    put_member(row, "nvlink_gbs", links_json(t, bad), bad);
-    find_oddities(t, add_odd, &odd);
-    put_member(row, "warnings", odd.array, bad);
-    return row;
+    snprintf(text, sizeof(text), "%016" PRIx64, shapes->shapes[at].hash);
+    json_stream_text(s, "hash", text);
+    put_name(s, "product", t->product);
+    json_stream_array(s, "nodes");
+    for (size_t i = 0; i < shapes->n_nodes; i++)
+        if (shapes->nodes[i].shape == (int) at)
+            json_stream_text(s, NULL, shapes->nodes[i].name);
+    json_stream_end_array(s);
+    put_name(s, "hwloc", t->hwloc);
+    json_stream_bool(s, "virtual_machine", t->virtual_machine);
+    json_stream_text(s, "places_from", topo_source_word[t->places_from]);
+    json_stream_count(s, "packages", t->n_packages);
+    json_stream_count(s, "numa_nodes", t->n_numa);
+    json_stream_count(s, "nvswitches_on_pci", t->n_switches);
+    json_stream_text(s, "nvlink_from", topo_source_word[t->links_from]);
+    table_write_json(s, "gpus", &gpu_table,
+                     &(const struct table_source){
+                         .rows = t->gpus, .n = t->n_gpus, .extra = t});
+    table_write_json(s, "hcas", &hca_table,
+                     &(const struct table_source){
+                         .rows = t->hcas, .n = t->n_hcas, .extra = t});
+    put_levels(s, t);
+    put_links(s, t);
+    json_stream_array(s, "warnings");
+    find_oddities(t, put_odd, s);
+    json_stream_end_array(s);
+    json_stream_end_object(s);
 }
 
-/* Notes: why a node has no topology, or which record was ignored. */
-json_t *topo_json(const struct jp_shapes *s)
+int topo_json(const struct jp_shapes *shapes, FILE *out, struct jp_error *err)
 {
-    json_t *root = json_object(), *shapes = json_array(),
-           *missing = json_array();
-    int bad = 0;
+    struct jp_json_stream s;
 
+    json_stream_open(&s, JSON_FILE, out);
     /* Increased when a member changes its meaning. */
-    put_member(root, "schema_version", json_integer(1), &bad);
-    for (size_t i = 0; i < s->n_shapes; i++)
-        append(shapes, shape_json(s, i, &bad), &bad);
-    put_member(root, "shapes", shapes, &bad);
-    for (size_t i = 0; i < s->n_nodes; i++) {
-        json_t *row;
+    json_stream_count(&s, "schema_version", 1);
+    json_stream_array(&s, "shapes");
+    for (size_t i = 0; i < shapes->n_shapes; i++)
+        put_shape(&s, shapes, i);
+    json_stream_end_array(&s);
+    /* Notes: why a node has no topology, or which record was ignored. */
+    json_stream_array(&s, "notes");
+    for (size_t i = 0; i < shapes->n_nodes; i++) {
+        const struct jp_shape_node *node = &shapes->nodes[i];
 
         /* Most nodes have neither. */
-        if (!s->nodes[i].why && !s->nodes[i].note)
+        if (!node->why && !node->note)
             continue;
-        row = json_object();
-        put_member(row, "node", json_string(s->nodes[i].name), &bad);
-        put_member(
-            row, "why",
-            json_string(s->nodes[i].why ? s->nodes[i].why : s->nodes[i].note),
-            &bad);
-        append(missing, row, &bad);
+        json_stream_object(&s, NULL);
+        json_stream_text(&s, "node", node->name);
+        json_stream_text(&s, "why", node->why ? node->why : node->note);
+        json_stream_end_object(&s);
     }
-    put_member(root, "notes", missing, &bad);
-    if (!bad)
-        return root;
-    json_decref(root);
-    return NULL;
+    json_stream_end_array(&s);
+    return json_stream_close(&s, err);
 }
 
 /* ----------------------------------------------- on a terminal */

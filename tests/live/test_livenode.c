@@ -346,7 +346,11 @@ static void tells_what_it_does_of_late(void **state)
 
     put_proc(*state, 'S', 0, 0, 0);
     task_begin(&t, *state, PID, 3);
-    work(node, &t, 0, 40, 10, 0.03);
+    /* the first counter says nothing of the time before it */
+    work(node, &t, 0, 1, 10, 0.03);
+    assert_true(snap.ranks[0].unrated);
+    work(node, &t, 1, 40, 10, 0.03);
+    assert_false(snap.ranks[0].unrated);
     assert_int_equal(snap.n_fronts, 2);
     assert_int_equal(snap.fronts[0].rate_milli, 0); /* that it has it */
     assert_in_range(snap.fronts[1].rate_milli, 9500, 10500);

@@ -90,6 +90,11 @@ static void comes_back(void **state)
         if (snap.fronts[i].rank == 3)
             snap.fronts[i].gpu = 1 + i % 2;
     snap.ops[0].rank = 3;
+    /* a rate of another one is known, and not that of all others */
+    for (uint32_t i = 0; i < 8; i++)
+        snap.ranks[i].unrated = i != 5;
+    snap.ranks[5].rate_milli = 12500;
+    snap.ranks[5].share_permille = 400;
     snap.ops[0].gpu = 2;
     n = livesnap_pack(&snap, bytes);
     print_message("# 8 ranks in 5 communicators: %zu bytes\n", n);

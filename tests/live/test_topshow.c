@@ -1,4 +1,5 @@
 /* test_topshow.c - lines of `jobprof top` at several widths. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -181,6 +182,38 @@ static void many_ranks(void **state)
     livestate_fini(&s);
 }
 
+/* Rates that are not known yet are no zeros, in a rank's row and a node's. */
+static void rates_unknown(void **state)
+{
+    struct topshow_how how = how_of(120);
+    struct livestate s;
+    struct topshow top;
+    char *json = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&json, &len);
+    struct jp_json_stream stream;
+
+    look(&s, *state, 1, 2, MAKESTEP_OK, 0);
+    s.ranks[1].is.unrated = true;
+    assert_int_equal(topshow_make(&top, &s, &how), 0);
+    for (size_t i = 0; i < top.n; i++) {
+        assert_int_equal(isnan(top.rows[i].ops), top.rows[i].rank == 1);
+        assert_int_equal(isnan(top.rows[i].share), top.rows[i].rank == 1);
+    }
+    topshow_fini(&top);
+    json_stream_open(&stream, JSON_LINES, out);
+    assert_int_equal(topshow_json(&stream, &s), 0);
+    assert_int_equal(json_stream_close(&stream, NULL), 0);
+    fclose(out);
+    /* the node's and the rank's */
+    assert_non_null(strstr(json, "\"ops_s\":null"));
+    assert_non_null(strstr(strstr(json, "\"ops_s\":null") + 1,
+                           "\"ops_s\":null"));
+    assert_non_null(strstr(json, "\"ops_s\":12.500"));
+    free(json);
+    livestate_fini(&s);
+}
+
 /* Names come from files: their control characters never reach the terminal. */
 static void foreign_names(void **state)
 {
@@ -224,6 +257,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(worst_first, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test_setup_teardown(many_ranks, tempdir_make, tempdir_drop),
+        cmocka_unit_test_setup_teardown(rates_unknown, tempdir_make,
+                                        tempdir_drop),
         cmocka_unit_test_setup_teardown(foreign_names, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test_setup_teardown(colours, tempdir_make, tempdir_drop),

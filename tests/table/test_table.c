@@ -185,6 +185,41 @@ static void looks(void **state)
          "  much too l   10 B        -       -  \n");
 }
 
+/* A longer text moves all rows of the columns behind it. */
+static void long_texts(void **state)
+{
+    static const struct jp_column two[] = {
+        {"name", JP_COL_TEXT, 0, 0, 0, 1, "Name", .width = 6, .raw = 1,
+         JP_CHARS(struct part, name)},
+        {"bytes", JP_COL_BYTES, 0, 0, 0, 2, "bytes", .width = 8, .raw = 2,
+         JP_FIELD(struct part, bytes)},
+    };
+    static const struct jp_table names = {JP_COLUMNS(two),
+                                          .row_size = sizeof(struct part)};
+    const struct table_source source = {.rows = parts, .n = 2};
+    static const enum table_look looks[] = {TABLE_FOR_PEOPLE,
+                                            TABLE_FOR_PROGRAMS};
+    static const char *const want[] = {"Name                    bytes\n"
+                                       "a                       2 MiB\n"
+                                       "much too long a name     10 B\n",
+                                       "Name                    bytes\n"
+                                       "a                     2097152\n"
+                                       "much too long a name       10\n"};
+
+    (void) state;
+    for (size_t i = 0; i < 2; i++) {
+        char *text = NULL;
+        size_t len;
+        FILE *out = open_memstream(&text, &len);
+
+        assert_non_null(out);
+        table_show(&names, &source, looks[i], out);
+        assert_int_equal(fclose(out), 0);
+        assert_string_equal(text, want[i]);
+        free(text);
+    }
+}
+
 /* A terminal has the columns that fit; foreign text does no harm. */
 static void terminals(void **state)
 {
@@ -255,6 +290,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_number),
         cmocka_unit_test(looks),
+        cmocka_unit_test(long_texts),
         cmocka_unit_test(terminals),
         cmocka_unit_test(programs_read),
         cmocka_unit_test(pages),

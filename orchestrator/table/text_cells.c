@@ -1,6 +1,6 @@
-/* plan_table.c - lay out columns of text. Widths are counted in bytes; the
+/* text_cells.c - lay out columns of text. Widths are counted in bytes; the
  * texts are ASCII except for names and paths of the user. */
-#include "orchestrator/agent/plan_view.h"
+#include "orchestrator/table/text_cells.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 
 #include "common/quote.h"
 #include "common/vector.h"
+#include "orchestrator/table/table_parts.h"
 
 /* Blanks between two columns. */
 #define GAP 2
@@ -24,7 +25,7 @@ static void clean(char *text)
             *c = '?';
 }
 
-void plan_table_add(struct plan_table *table, const char *fmt, ...)
+void text_cells_add(struct text_cells *cells, const char *fmt, ...)
 {
     char *cell = NULL;
     va_list ap;
@@ -35,30 +36,30 @@ void plan_table_add(struct plan_table *table, const char *fmt, ...)
     va_end(ap);
     /* The cell is dropped without memory; the table then prints nothing at all,
      * because the cells after it would be in wrong columns. */
-    if (!cell || VECTOR_DOUBLE(table->cells, table->n) < 0) {
+    if (!cell || VECTOR_DOUBLE(cells->at, cells->n) < 0) {
         free(cell);
-        table->failed = true;
+        cells->failed = true;
         return;
     }
     clean(cell);
-    table->cells[table->n++] = cell;
+    cells->at[cells->n++] = cell;
 }
 
 /* Computes where each column starts: after the widest cell of the columns
  * before it. Cells above a column's limit do not count, and a column without
  * text takes no space. */
-static void place_columns(const struct plan_table *table, unsigned indent,
-                          unsigned start[PLAN_TABLE_MAX])
+static void place_columns(const struct text_cells *cells, unsigned indent,
+                          unsigned start[TEXT_CELLS_MAX])
 {
     unsigned at = indent;
 
-    for (size_t c = 0; c < table->n_columns; c++) {
+    for (size_t c = 0; c < cells->n_columns; c++) {
         unsigned width = 0;
 
-        for (size_t i = c; i < table->n; i += table->n_columns) {
-            size_t len = strlen(table->cells[i]);
+        for (size_t i = c; i < cells->n; i += cells->n_columns) {
+            size_t len = strlen(cells->at[i]);
 
-            if (len > width && (!table->limit[c] || len <= table->limit[c]))
+            if (len > width && (!cells->limit[c] || len <= cells->limit[c]))
                 width = (unsigned) len;
         }
         start[c] = at;
@@ -75,7 +76,7 @@ static unsigned move_to(FILE *out, unsigned at, unsigned start, size_t len)
         quote_printf(out, "%*s", (int) (start - at), "");
         return start;
     }
-    if (at + GAP + len <= PLAN_TABLE_COLUMNS) {
+    if (at + GAP + len <= TEXT_CELLS_COLUMNS) {
         quote_printf(out, "%*s", GAP, "");
         return at + GAP;
     }
@@ -87,7 +88,7 @@ static unsigned move_to(FILE *out, unsigned at, unsigned start, size_t len)
 static void put_wrapped(FILE *out, unsigned at, unsigned indent,
                         const char *text)
 {
-    size_t room = PLAN_TABLE_COLUMNS - at;
+    size_t room = TEXT_CELLS_COLUMNS - at;
 
     while (strlen(text) > room) {
         /* The last blank that fits, else the end of the first word. */
@@ -101,7 +102,7 @@ static void put_wrapped(FILE *out, unsigned at, unsigned indent,
             break;
         quote_printf(out, "%.*s\n%*s", (int) n, text, (int) indent, "");
         text += n + 1;
-        room = PLAN_TABLE_COLUMNS - indent;
+        room = TEXT_CELLS_COLUMNS - indent;
     }
     quote_print(out, text);
 }
@@ -110,9 +111,9 @@ static void put_wrapped(FILE *out, unsigned at, unsigned indent,
  * in a line of its own. */
 static void put_last(FILE *out, unsigned at, unsigned start, const char *text)
 {
-    if (start + ROOM_MIN > PLAN_TABLE_COLUMNS) {
+    if (start + ROOM_MIN > TEXT_CELLS_COLUMNS) {
         start = OWN_LINE_INDENT;
-        if (at + GAP + strlen(text) > PLAN_TABLE_COLUMNS) {
+        if (at + GAP + strlen(text) > TEXT_CELLS_COLUMNS) {
             fputc('\n', out);
             at = 0;
         }
@@ -123,7 +124,7 @@ static void put_last(FILE *out, unsigned at, unsigned start, const char *text)
 
 /* Prints one row; empty cells are skipped. */
 static void put_row(FILE *out, char *const *cells, size_t n,
-                    const unsigned start[PLAN_TABLE_MAX])
+                    const unsigned start[TEXT_CELLS_MAX])
 {
     unsigned at = 0;
 
@@ -142,22 +143,58 @@ static void put_row(FILE *out, char *const *cells, size_t n,
     fputc('\n', out);
 }
 
-int plan_table_print(struct plan_table *table, unsigned indent, FILE *out,
+int text_cells_print(struct text_cells *cells, unsigned indent, FILE *out,
                      struct jp_error *err)
 {
-    unsigned start[PLAN_TABLE_MAX] = {0};
-    int rc = table->failed ? error_set(err, "out of memory") : 0;
+    unsigned start[TEXT_CELLS_MAX] = {0};
+    int rc = cells->failed ? error_set(err, "out of memory") : 0;
 
     if (rc == 0) {
-        place_columns(table, indent, start);
-        for (size_t i = 0; i + table->n_columns <= table->n;
-             i += table->n_columns)
-            put_row(out, table->cells + i, table->n_columns, start);
+        place_columns(cells, indent, start);
+        for (size_t i = 0; i + cells->n_columns <= cells->n;
+             i += cells->n_columns)
+            put_row(out, cells->at + i, cells->n_columns, start);
     }
-    for (size_t i = 0; i < table->n; i++)
-        free(table->cells[i]);
-    free(table->cells);
-    table->cells = NULL;
-    table->n = 0;
+    for (size_t i = 0; i < cells->n; i++)
+        free(cells->at[i]);
+    free(cells->at);
+    cells->at = NULL;
+    cells->n = 0;
     return rc;
+}
+
+/* Returns a column's position. */
+static unsigned char place_text(const struct jp_column *c)
+{
+    return c->text;
+}
+
+int table_lay_out(const struct jp_table *table,
+                  const struct table_source *source, FILE *out,
+                  struct jp_error *err)
+{
+    struct jp_row row = table_row(source);
+    struct text_cells cells = {0};
+    struct table_order order;
+
+    table_make_order(table, place_text, &order);
+    cells.n_columns = order.n;
+    for (size_t c = 0; c < order.n && c < TEXT_CELLS_MAX; c++) {
+        cells.limit[c] = order.at[c]->width;
+        text_cells_add(&cells, "%s", order.at[c]->title);
+    }
+    for (size_t i = 0; i < table_rows(table, source); i++) {
+        table_find_row(table, source, i, &row);
+        for (size_t c = 0; c < order.n; c++) {
+            char figure[JP_FIGURE_LEN];
+            struct jp_value v;
+
+            table_get_value(order.at[c], &row, &v);
+            text_cells_add(&cells, "%s",
+                           table_is_text(order.at[c])
+                               ? table_text_of(order.at[c], &v)
+                               : table_figure(order.at[c], &v, false, figure));
+        }
+    }
+    return text_cells_print(&cells, table->indent, out, err);
 }
