@@ -202,13 +202,15 @@ static void put_tiles(const struct jp_report *report,
     if (slow && isfinite(slow->cost_us)) {
         SAY(tiles[0].value, "%s", plain_time(slow->cost_us, text));
         SAY(tiles[0].note, "more than daemons of its level take");
+    } else if (!slow && c->n_counted > c->unjudged) {
+        SAY(tiles[0].value, "none found");
     } else {
         /* of ranks that were not compared nothing is known */
-        bool compared = c->n_counted > c->unjudged;
-
-        SAY(tiles[0].value, slow || !compared ? "not known" : "none found");
-        if (!slow && !compared)
-            SAY(tiles[0].note, "slow ranks were not judged");
+        tiles[0].label = "Time in Copper";
+        SAY(tiles[0].value, "%s", FIG_US((double) c->total[COPPER_LATENCY_US]));
+        SAY(tiles[0].note, "of all daemons; %s",
+            slow ? "what of it is lost is not known"
+                 : "slow ranks were not judged");
     }
     /* from: the median of the daemons of its level; to: its own */
     if (slow && slow->from > 0) {
@@ -220,7 +222,8 @@ static void put_tiles(const struct jp_report *report,
             FIG_COUNT(c->n_counted > c->unjudged ? c->n_counted - c->unjudged
                                                  : 0),
             FIG_COUNT(c->n_ranks));
-        SAY(tiles[1].note, "ranks could be compared");
+        tiles[1].label = "Compared";
+        SAY(tiles[1].note, "ranks, with others of their level");
     }
     SAY(tiles[2].value, "%s of %s", FIG_COUNT(c->n_counted),
         FIG_COUNT(c->n_ranks));

@@ -429,7 +429,7 @@ static const struct jp_column outliers[] = {
      .get = get_outlier_host},
     {"pid", JP_COL_PID, JP_CSV, 2, .help = "process id on the host",
      .get = get_outlier_pid},
-    {"metric", JP_COL_TEXT, JP_CSV, 3, 2, 0, "Metric",
+    {"metric", JP_COL_WORD, JP_CSV, 3, 2, 0, "Metric",
      "the metric that differs", FIELD(metric)},
     {"level", JP_COL_RANK, JP_CSV, 4, 3, 0, "Level", "in Copper's tree",
      .get = get_outlier_level},

@@ -43,7 +43,7 @@ SUM_GETTER(class_any_example,
 #define FIELD(member) JP_FIELD(struct jp_copper_class_sum, member)
 /* top_*: lower bounds; paths, events, example: exact */
 static const struct jp_column classes[] = {
-    {"class", JP_COL_TEXT, JP_CSV, 1, 1, 0, "Class", "of paths",
+    {"class", JP_COL_WORD, JP_CSV, 1, 1, 0, "Class", "of paths",
      .get = get_class_name},
     {"top_rows", JP_COL_COUNT, JP_CSV | JP_MAYBE | JP_TIP, 2, 2, 0, "Top rows",
      "rows of top_paths.csv, one a rank", .get = get_class_top_rows},
@@ -126,7 +126,7 @@ JP_GETTER(path_source, jp_copper_path, value_text(v, path_sources[at->full]))
 #define PATH_COLUMNS                                                           \
     {"path", JP_COL_CODE, JP_CSV, 1, 1, 0, "Path", "below the mount",          \
      JP_FIELD(struct jp_copper_path, path)},                                   \
-    {"class", JP_COL_TEXT, JP_CSV, 2, 4, 0, "Class", "of paths",               \
+    {"class", JP_COL_WORD, JP_CSV, 2, 4, 0, "Class", "of paths",               \
      .get = get_path_class},                                                   \
     {"events", JP_COL_COUNT, JP_CSV | JP_BAR, 3, 2, 0, "Events",               \
      "of all ranks", .get = get_path_events},                                  \
@@ -236,7 +236,7 @@ static const struct jp_column searches[] = {
      "that ended in ENOENT", FIELD(events)},
     {"never_read", JP_COL_BOOL, JP_CSV | JP_MAYBE | JP_TIP, 4, 4, 0,
      "Never read", "no file below it was read", .get = get_search_never_read},
-    {"class", JP_COL_TEXT, JP_CSV, 5, 5, 0, "Mostly",
+    {"class", JP_COL_WORD, JP_CSV, 5, 5, 0, "Mostly",
      "class of most of these lookups", .get = get_search_class},
     {"example", JP_COL_CODE, JP_CSV, 6, 6, 0, "Example", "of a path",
      FIELD(example)},

@@ -220,6 +220,16 @@ const char *hypothesis_why(const struct jp_hypotheses *h,
     return h && *h->of[id].text ? h->of[id].text : "not examined";
 }
 
+const char *hypothesis_todo(const struct jp_hypotheses *h,
+                            enum jp_hypothesis_id id)
+{
+    const char *own = h ? h->of[id].todo : NULL;
+
+    if (own)
+        return own;
+    return hypothesis_judged(h, id) ? "" : hypotheses_table[id].todo;
+}
+
 /* The unit decides the format. An unknown effect (NAN or 0) has no text. */
 char *hypothesis_least(const struct jp_hypotheses *h, enum jp_hypothesis_id id,
                        char buf[JP_HYPOTHESIS_LEN])

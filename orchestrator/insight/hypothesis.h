@@ -98,8 +98,8 @@ struct jp_hypotheses {
 
 /* Answers a question. least: the smallest effect that would have been seen,
  * NAN: unknown. text (printf) may be NULL; of a question that is not
- * judged it is the reason, shorter than a line. "Not found" becomes "not judged" if only an
- * impossible effect would have been seen. h may be NULL. */
+ * judged it is the reason, shorter than a line. "Not found" becomes "not
+ * judged" if only an impossible effect would have been seen. h may be NULL. */
 __attribute__((format(printf, 5, 6))) void
 hypothesis_set(struct jp_hypotheses *h, enum jp_hypothesis_id id,
                enum jp_hypothesis_state state, double least, const char *text,
@@ -114,6 +114,11 @@ bool hypothesis_judged(const struct jp_hypotheses *h, enum jp_hypothesis_id id);
 /* Returns why the question could not be judged, or "". Never NULL. */
 const char *hypothesis_why(const struct jp_hypotheses *h,
                            enum jp_hypothesis_id id);
+
+/* Returns what to do so that the question can be judged next time, or that a
+ * smaller effect would be seen; "" if there is nothing. Never NULL. */
+const char *hypothesis_todo(const struct jp_hypotheses *h,
+                            enum jp_hypothesis_id id);
 
 /* Formats the smallest effect with its unit; "" if it is unknown. Returns buf.
  */

@@ -89,10 +89,10 @@ void warmup_text(const struct jp_warmup *w, bool looked, uint64_t begin_us,
                          "complete operations");
     } else if (!w->ops) {
         sentence_add(&s,
-                     "none detected: the first operations of %s kinds "
+                     "none detected: the first operations of %s kind%s "
                      "(communicator, function, size) took as long as later "
                      "ones",
-                     FIG_COUNT(w->of_kinds));
+                     FIG_COUNT(w->of_kinds), plural(w->of_kinds));
         sentence_add(&s, "findings on the network exclude the first twentieth "
                          "of each anyway");
     } else {

@@ -765,9 +765,7 @@ static enum jp_verdict_word say_unjudged(const struct jp_insight *insight,
     reasons_add(why, reasons_find(hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK)));
     sentence_add(s, "late ranks could not be judged (%s): %s",
                  hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK),
-                 h && h->of[JP_HYPOTHESIS_LATE_RANK].todo
-                     ? h->of[JP_HYPOTHESIS_LATE_RANK].todo
-                     : hypotheses_table[JP_HYPOTHESIS_LATE_RANK].todo);
+                 hypothesis_todo(h, JP_HYPOTHESIS_LATE_RANK));
     return JP_VERDICT_UNJUDGED;
 }
 

@@ -315,7 +315,7 @@ static int network_build(const struct jp_chart_view *view,
         if (i)
             like.size = x->network.at[i - 1].key.size;
         if (!i || netkey_compare(&like, &x->network.at[i - 1].key))
-            chart_line(f, netkey_name(&like, NETKEY_SERIES, name), NULL);
+            chart_line(f, netkey_name(&like, NETKEY_SERIES, name), like.coll);
         network_row(&x->network.at[i], &x->expected[i], f);
     }
     return 0;
@@ -338,7 +338,7 @@ const struct jp_chart chart_network = {
                "expected",
     .build = network_build,
     JP_CHART_ROWS(network_columns),
-    .labels = {"name"},
+    .labels = {"name", "coll"},
     .max_lines = 12};
 
 /* --- for which processes and nodes the others waited ---------------------- */

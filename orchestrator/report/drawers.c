@@ -16,6 +16,7 @@
 #include "orchestrator/insight/plain.h"
 #include "orchestrator/report/busy.h"
 #include "orchestrator/report/tables.h"
+#include "orchestrator/report/timeline_page.h"
 
 #define TELL(...) (snprintf(buf, DRAWER_FIGURE, __VA_ARGS__), true)
 
@@ -27,16 +28,27 @@ bool drawer_findings(const struct jp_report *report, char *buf)
     return n ? TELL("%s", FIG_COUNT(n)) : false;
 }
 
-/* "4 ranks over 4.9 s" */
+/* "4 processes over 4.9 s": what the timeline draws, a hang to its end */
 bool drawer_timeline(const struct jp_report *report, char *buf)
 {
-    const struct jp_insight *x = report->insight;
-    const struct jp_processes *p = report->processes;
+    struct timeline_page page;
+    size_t n;
+    bool known;
 
-    return x && p && p->n && x->run_us > 0
-               ? TELL("%s process%s over %s", FIG_COUNT(p->n),
-                      p->n == 1 ? "" : "es", FIG_US(x->run_us))
-               : false;
+    if (!report->result || !report->processes ||
+        timeline_page_extent(report->result, report->processes, &page) < 0)
+        return false;
+    n = page.n_rows;
+    known = page.n_bins > 0;
+    if (known && page.rows_left)
+        known = TELL("%s of %s processes over %s", FIG_COUNT(n),
+                     FIG_COUNT(n + page.rows_left),
+                     FIG_US((double) page.span_us));
+    else if (known)
+        known = TELL("%s process%s over %s", FIG_COUNT(n), n == 1 ? "" : "es",
+                     FIG_US((double) page.span_us));
+    timeline_page_fini(&page);
+    return known;
 }
 
 /* "9 of 13 questions answered" */
@@ -135,7 +147,7 @@ bool drawer_busy(const struct jp_report *report, char *buf)
 }
 
 /* Returns the cell of most time; NULL: none has a time. */
-static const struct jp_cell *heaviest(const struct jp_result *r)
+const struct jp_cell *drawer_heaviest(const struct jp_result *r)
 {
     const struct jp_cell *most = NULL;
     double time, longest = 0;
@@ -155,7 +167,7 @@ static const struct jp_cell *heaviest(const struct jp_result *r)
 /* "most time: AllReduce of 128 MiB" */
 bool drawer_operations(const struct jp_report *report, char *buf)
 {
-    const struct jp_cell *most = heaviest(report->result);
+    const struct jp_cell *most = drawer_heaviest(report->result);
 
     return most ? TELL("most time: %.40s of %s", most->coll,
                        FIG_BYTES(most->bytes))
@@ -164,7 +176,7 @@ bool drawer_operations(const struct jp_report *report, char *buf)
 
 /* The network's bandwidth relative to what is expected, averaged over time;
  * without an expectation, that of the heaviest operations in GB/s. */
-void drawer_network_tile(const struct jp_report *report, char *value,
+bool drawer_network_tile(const struct jp_report *report, char *value,
                          char *note)
 {
     const struct jp_insight *x = report->insight;
@@ -206,7 +218,9 @@ void drawer_network_tile(const struct jp_report *report, char *value,
     } else {
         snprintf(value, DRAWER_VALUE, "not known");
         snprintf(note, DRAWER_NOTE, "no bandwidth was measured");
+        return false;
     }
+    return true;
 }
 
 /* "98 % of its own best", as on the first screen. */
@@ -273,7 +287,7 @@ bool drawer_attempts(const struct jp_report *report, char *buf)
 /* "AllReduce of 2 MiB: 104 to 175 GB/s" */
 bool drawer_spread(const struct jp_report *report, char *buf)
 {
-    const struct jp_cell *most = heaviest(report->result);
+    const struct jp_cell *most = drawer_heaviest(report->result);
 
     return most && most->busbw.n
                ? TELL("%.40s of %s: %s to %s GB/s", most->coll,

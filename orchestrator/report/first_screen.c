@@ -14,6 +14,8 @@
 
 #include "common/figure.h"
 #include "common/plan.h"
+#include "orchestrator/aggregate/ops.h"
+#include "orchestrator/identity/processes.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/plain.h"
@@ -25,6 +27,8 @@
 
 /* In a row, at most. */
 enum { TILES = 5 };
+/* of FIG_UTC, before the time of day */
+enum { DATE_LEN = 11 };
 
 /* Returns the finding that made the verdict: the first one of its kind, as
  * findings are sorted worst first. NULL: the verdict has no finding. */
@@ -36,6 +40,69 @@ static const struct jp_finding *worst_of(const struct jp_report *report)
         if (finding_verdict(&x->findings.at[i]) == report->verdict->word)
             return &x->findings.at[i];
     return NULL;
+}
+
+/* When the last task ended, us since 1970; 0: unknown. */
+static uint64_t end_of(const struct jp_nodes *nodes)
+{
+    int64_t last = 0;
+
+    for (size_t i = 0; nodes && i < nodes->n_nodes; i++)
+        for (size_t k = 0; k < nodes->nodes[i].n_tasks; k++)
+            if (nodes->nodes[i].tasks[k].end_us > last)
+                last = nodes->nodes[i].tasks[k].end_us;
+    return (uint64_t) last;
+}
+
+/* When the records of a communicator end, us since 1970; 0: unknown. */
+static uint64_t last_record(const struct jp_result *r, int64_t comm)
+{
+    struct ops_reader reader = {.ops = r ? r->ops : NULL};
+    uint64_t last = 0;
+
+    if (!r || !r->ops || comm < 0)
+        return 0;
+    ops_want(&reader, OPS_DUMP);
+    for (size_t i = 0; i < r->n_ops; i++) {
+        const struct jp_op *op = ops_at(&reader, i);
+
+        if (op->comm == (uint64_t) comm && op->dump_max_us > last)
+            last = op->dump_max_us;
+    }
+    return last;
+}
+
+/* How long a hang lasts. Logs list completed operations only: then it is known
+ * when the communicator that stopped wrote its last record, and with the tasks'
+ * ends for how long nothing followed. */
+static void tile_stuck(const struct jp_report *report,
+                       const struct jp_finding *f, struct first_screen_tile *t)
+{
+    const struct jp_hang *hang = report->result ? &report->result->hang : NULL;
+    uint64_t end = end_of(report->nodes), last;
+
+    t->label = "Stuck for";
+    if (hang && hang->age_us) {
+        SAY(t->value, "%s", FIG_US((double) hang->age_us));
+        SAY(t->note, "at least, by the %s",
+            hang->dumps ? "dumps" : "recordings");
+        return;
+    }
+    last = f ? last_record(report->result, f->comm) : 0;
+    if (last && end > last) {
+        SAY(t->value, "%s", FIG_US((double) (end - last)));
+        SAY(t->note, "at least, from its last record (%s) to its tasks' end",
+            FIG_UTC(last) + DATE_LEN);
+    } else if (last) {
+        t->label = "Last record";
+        SAY(t->value, "%s", FIG_UTC(last) + DATE_LEN);
+        SAY(t->note, "of those that stopped. For how long is not recorded");
+    } else {
+        SAY(t->value, "not known");
+        SAY(t->note, "%s",
+            hang && hang->dumps ? "dumps do not say when they were written"
+                                : "logs list completed operations only");
+    }
 }
 
 /* Time lost, by verdict: how long a hang lasts, the share of the run (of
@@ -51,18 +118,7 @@ static void tile_lost(const struct jp_report *report,
 
     t->label = "Time lost";
     if (report->verdict->word == JP_VERDICT_HANG) {
-        t->label = "Stuck for";
-        if (report->result && report->result->hang.age_us)
-            SAY(t->value, "%s", FIG_US((double) report->result->hang.age_us));
-        else
-            SAY(t->value, "not known");
-        /* the value begins with 'n' only for "not known" */
-        SAY(t->note, "%s",
-            report->result && report->result->hang.dumps
-                ? *t->value == 'n' ? "dumps do not say when they were written"
-                                   : "at least, by the dumps"
-            : *t->value == 'n' ? "logs list completed operations only"
-                               : "at least, by the recordings");
+        tile_stuck(report, f, t);
     } else if (f && isfinite(f->share)) {
         bool run = isfinite(f->of_run);
 
@@ -197,12 +253,53 @@ static void tile_data(const struct jp_report *report,
         SAY(t->note, "%s of %s ranks", what, FIG_COUNT(r->quality.ranks_seen));
 }
 
-/* The network's bandwidth relative to what is expected. */
-static void tile_network(const struct jp_report *report,
+/* The network's bandwidth relative to what is expected. False: none was
+ * measured. */
+static bool tile_network(const struct jp_report *report,
                          struct first_screen_tile *t)
 {
     t->label = "Network";
-    drawer_network_tile(report, t->value, t->note);
+    return drawer_network_tile(report, t->value, t->note);
+}
+
+/* How many nodes ran the job: those that records are of where nobody says. */
+static uint32_t nodes_of(const struct jp_report *report)
+{
+    uint32_t nodes = expected_nodes(report->conf, report->nodes);
+
+    if (!nodes && !report->conf && report->processes)
+        nodes = (uint32_t) report->processes->n_hosts;
+    return nodes;
+}
+
+/* The bandwidth of the operations of most time, with their size. */
+static bool tile_bandwidth(const struct jp_report *report,
+                           struct first_screen_tile *t)
+{
+    const struct jp_cell *most = drawer_heaviest(report->result);
+
+    if (!most || !most->busbw.n)
+        return false;
+    t->label = "Bandwidth";
+    SAY(t->value, "%s GB/s", FIG_GBS(most->busbw.p50));
+    SAY(t->note, "the median %.40s of %s", most->coll, FIG_BYTES(most->bytes));
+    return true;
+}
+
+/* On how many nodes how many ranks ran. */
+static bool tile_nodes(const struct jp_report *report,
+                       struct first_screen_tile *t)
+{
+    uint32_t nodes = nodes_of(report);
+    uint32_t ranks =
+        expected_ranks(report->conf, report->nodes, report->result);
+
+    if (!nodes || !ranks)
+        return false;
+    t->label = "Nodes";
+    SAY(t->value, "%s", FIG_COUNT(nodes));
+    SAY(t->note, "with %s rank%s", FIG_COUNT(ranks), plural(ranks));
+    return true;
 }
 
 /* Whether there are samples of what happened while the step ran. */
@@ -234,23 +331,25 @@ static void tile_bound(const struct jp_report *report,
     }
 }
 
-/* When the last task ended, us since 1970; 0: unknown. */
-static uint64_t end_of(const struct jp_nodes *nodes)
-{
-    int64_t last = 0;
-
-    for (size_t i = 0; nodes && i < nodes->n_nodes; i++)
-        for (size_t k = 0; k < nodes->nodes[i].n_tasks; k++)
-            if (nodes->nodes[i].tasks[k].end_us > last)
-                last = nodes->nodes[i].tasks[k].end_us;
-    return (uint64_t) last;
-}
-
 /* Returns the feature that the report has only data of; NULL: there is data of
  * NCCL, or of none. */
 static const struct feature *alone_of(const struct jp_report *report)
 {
     return quality_has_nccl(report) ? NULL : feature_first(report->features);
+}
+
+/* The nodes that left a record of their own, of those of the step. */
+static bool tile_left(const struct jp_report *report,
+                      struct first_screen_tile *t)
+{
+    uint32_t of = expected_nodes(report->conf, report->nodes);
+
+    if (!report->conf || !report->nodes || !of)
+        return false;
+    t->label = "Nodes";
+    SAY(t->value, "%s of %s", FIG_COUNT(report->nodes->n_nodes), FIG_COUNT(of));
+    SAY(t->note, "left a record of their tasks");
+    return true;
 }
 
 /* How long the tasks ran, and how they ended. */
@@ -262,11 +361,18 @@ static void tile_ran(const struct jp_report *report,
     uint32_t tasks = expected_tasks(c, report->nodes);
     uint32_t failed = report->nodes ? report->nodes->tasks_failed : 0;
 
-    t->label = "Ran";
-    if (c && end > c->created_us && c->created_us)
+    if (c && end > c->created_us && c->created_us) {
+        t->label = "Ran";
         SAY(t->value, "%s", FIG_US((double) (end - c->created_us)));
-    else
+    } else if (tasks && !failed) {
+        t->label = "Tasks";
+        SAY(t->value, "%s", FIG_COUNT(tasks));
+        SAY(t->note, "how long they ran is not known");
+        return;
+    } else {
+        t->label = "Ran";
         SAY(t->value, "not known");
+    }
     if (failed)
         SAY(t->note, "%s of %s tasks failed", FIG_COUNT(failed),
             FIG_COUNT(tasks));
@@ -312,10 +418,14 @@ static size_t tiles_fine(const struct jp_report *report,
     tile_lost(report, NULL, &tiles[n++]);
     n += tile_pace(report, &tiles[n]);
     n += tile_communicating(report, &tiles[n]);
-    tile_network(report, &tiles[n++]);
+    n += tile_network(report, &tiles[n]);
     tile_data(report, &tiles[n++]);
-    if (n < TILES)
+    if (n < TILES && is_sampled(report))
         tile_bound(report, &tiles[n++]);
+    if (n < TILES)
+        n += tile_bandwidth(report, &tiles[n]);
+    if (n < TILES)
+        n += tile_nodes(report, &tiles[n]);
     return n;
 }
 
@@ -338,6 +448,8 @@ static size_t tiles_without_nccl(const struct jp_report *report,
 
     if (report->conf || !has_further_tiles(report))
         tile_ran(report, &tiles[n++]);
+    if (!has_further_tiles(report))
+        n += tile_left(report, &tiles[n]);
     for (size_t i = 0; feature_registry[i]; i++)
         if (feature_registry[i]->further_tiles &&
             report_has(report, feature_registry[i]))
@@ -358,7 +470,9 @@ static size_t make_tiles(const struct jp_report *report,
 
     if (alone && alone->tiles) {
         alone->tiles(report, tiles);
-        tile_bound(report, &tiles[4]);
+        if (!is_sampled(report))
+            return TILES - 1;
+        tile_bound(report, &tiles[TILES - 1]);
         return TILES;
     }
     if (word == JP_VERDICT_OK)
@@ -373,7 +487,7 @@ static size_t make_tiles(const struct jp_report *report,
     /* the dumps of a hang have no records */
     if (read || word != JP_VERDICT_HANG) {
         tile_data(report, &tiles[n++]);
-        tile_network(report, &tiles[n++]);
+        n += tile_network(report, &tiles[n]);
     }
     tile_bound(report, &tiles[n++]);
     return n;
@@ -496,6 +610,12 @@ static void put_checks(const struct jp_report *report,
                        const struct jp_finding *f, FILE *out)
 {
     const char *const *checks = first_screen_checks(report);
+    /* a step without records of NCCL was not to be judged */
+    const char *todo = report->verdict->word == JP_VERDICT_UNJUDGED &&
+                               report->insight && quality_has_nccl(report)
+                           ? hypothesis_todo(&report->insight->hypotheses,
+                                             JP_HYPOTHESIS_LATE_RANK)
+                           : "";
 
     if (checks) {
         fputs("<h2>Check</h2><ol>", out);
@@ -505,6 +625,10 @@ static void put_checks(const struct jp_report *report,
             fputs("</li>", out);
         }
         fputs("</ol>\n", out);
+    } else if (*todo) {
+        fputs("<h2>To have them judged</h2><p>", out);
+        put_sentence(out, todo);
+        fputs("</p>\n", out);
     } else if (f && *f->next) {
         fputs("<h2>Look at</h2><p>", out);
         put_sentence(out,
@@ -671,12 +795,14 @@ static void put_fact(FILE *out, bool *first, const char *text)
 }
 
 /* Writes who ran what, when, for how long and on what: what a reader who was
- * sent the page asks first. Facts that are not known are left out. */
+ * sent the page asks first. Logs without a job have the time of their first
+ * record. Facts that are not known are left out. */
 static void put_facts(const struct jp_report *report, FILE *out)
 {
     const struct jp_jobconf *c = report->conf;
     const struct jp_insight *x = report->insight;
-    uint32_t nodes = expected_nodes(c, report->nodes);
+    const struct jp_ops *ops = report->result ? report->result->ops : NULL;
+    uint32_t nodes = nodes_of(report);
     uint32_t ranks = expected_ranks(c, report->nodes, report->result);
     uint64_t end = end_of(report->nodes);
     bool first = true;
@@ -687,6 +813,8 @@ static void put_facts(const struct jp_report *report, FILE *out)
         put_fact(out, &first, c->user);
     if (c && c->created_us)
         put_fact(out, &first, FIG_UTC(c->created_us));
+    else if (ops && ops->dump_first)
+        put_fact(out, &first, FIG_UTC(ops->dump_first));
     if (c && c->created_us && end > c->created_us) {
         snprintf(text, sizeof(text), "ran %s",
                  FIG_US((double) (end - c->created_us)));

@@ -72,10 +72,13 @@ drawer_figure drawer_findings, drawer_timeline, drawer_hypotheses,
     drawer_settings, drawer_env, drawer_run, drawer_attempts, drawer_spread,
     drawer_job, drawer_commands;
 
-/* The figure of the first screen on the network, "98 %", and what it is of. */
+/* The figure of the first screen on the network, "98 %", and what it is of.
+ * False: no bandwidth was measured, and they say so. */
 enum { DRAWER_VALUE = 64, DRAWER_NOTE = 200 };
-void drawer_network_tile(const struct jp_report *report, char *value,
+bool drawer_network_tile(const struct jp_report *report, char *value,
                          char *note);
+/* Returns the cell of most time; NULL: none has a time. r may be NULL. */
+const struct jp_cell *drawer_heaviest(const struct jp_result *r);
 
 typedef int html_put(const struct jp_report *report, FILE *out);
 

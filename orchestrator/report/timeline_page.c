@@ -300,6 +300,7 @@ static void make_bins(struct build *b)
            (((to - 1) >> b->shift) - (from >> b->shift) + 1) * p->n_rows >
                TIMELINE_CELLS)
         b->shift++;
+    p->span_us = to - from;
     p->width_us = UINT64_C(1) << b->shift;
     /* bins start at multiples of their width */
     p->from_us = from >> b->shift << b->shift;
@@ -586,23 +587,45 @@ static void hold_op(struct build *b, const struct jp_hang_op *op)
     }
 }
 
+/* Lists the sources, the rows and the bins. Returns 0, or -1 when out of
+ * memory. */
+static int make_extent(struct build *b)
+{
+    if (find_sources(b) < 0 || make_rows(b) < 0)
+        return -1;
+    make_bins(b);
+    /* no operation has a start and an end, so there are no rows */
+    if (!b->page->n_bins)
+        b->page->n_rows = 0;
+    return 0;
+}
+
+int timeline_page_extent(const struct jp_result *result,
+                         const struct jp_processes *processes,
+                         struct timeline_page *page)
+{
+    struct timeline_page made = {0};
+    struct build b = {.page = &made, .result = result, .processes = processes};
+    int rc = make_extent(&b);
+
+    build_fini(&b);
+    if (rc < 0)
+        timeline_page_fini(&made);
+    else
+        *page = made;
+    return rc;
+}
+
 int timeline_page_make(const struct jp_result *result,
                        const struct jp_processes *processes,
                        struct timeline_page *page)
 {
     struct timeline_page made = {0};
     struct build b = {.page = &made, .result = result, .processes = processes};
-    int rc = find_sources(&b);
+    int rc = make_extent(&b);
 
     if (rc == 0)
-        rc = make_rows(&b);
-    if (rc == 0)
         rc = make_kinds(&b);
-    if (rc == 0)
-        make_bins(&b);
-    /* no operation has a start and an end, so there are no rows */
-    if (!made.n_bins)
-        made.n_rows = 0;
     if (rc == 0 && made.n_bins)
         rc = find_work(&b) < 0 || make_cells(&b) < 0 ? -1 : 0;
     for (size_t i = 0;

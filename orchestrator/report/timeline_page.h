@@ -52,6 +52,8 @@ struct timeline_cell {
 struct timeline_page {
     uint64_t from_us, width_us; /* start of the first bin, width of a bin */
     size_t n_bins;
+    uint64_t span_us; /* of what is drawn: the bins begin and end a little
+                         outside of it */
     struct timeline_row *rows; /* sorted by node, then rank */
     size_t n_rows, rows_left;  /* rows_left: number of rows not shown */
     struct timeline_kind *kinds;
@@ -68,6 +70,11 @@ struct timeline_page {
 int timeline_page_make(const struct jp_result *result,
                        const struct jp_processes *processes,
                        struct timeline_page *page);
+/* The same without kinds and cells, which are NULL: what it draws, and how much
+ * of the run. */
+int timeline_page_extent(const struct jp_result *result,
+                         const struct jp_processes *processes,
+                         struct timeline_page *page);
 /* Writes bytes, deflated and in base64, as web/inflate.js reads them. Does not
  * change bytes. Returns 0, or -1 when out of memory. */
 int timeline_put_packed(unsigned char *bytes, size_t n, FILE *out);

@@ -214,7 +214,9 @@ const char *table_figure(const struct jp_column *c, const struct jp_value *v,
     case JP_COL_GBS:
         return figure_gbs(v->real, buf);
     case JP_COL_NUMBER:
-        return figure_exact(rounded(v->real), buf);
+        return commas && fabs(v->real) >= 999.5
+                   ? figure_real(v->real, buf)
+                   : figure_exact(rounded(v->real), buf);
     case JP_COL_SHARE:
         return figure_share(v->real, buf);
     case JP_COL_CLOCK:

@@ -53,7 +53,7 @@ static const struct jp_column causes[] = {
     {"id", JP_COL_TEXT, JP_MAYBE, 4,
      .help = "a task's rank, a GPU's bus id, a port; null: several, or a node",
      .path = "evidence.id", .get = get_cause_id},
-    {"metric", JP_COL_TEXT, 0, 5, 4, .title = "Metric",
+    {"metric", JP_COL_WORD, 0, 5, 4, .title = "Metric",
      .help = "a column of the samples, or cpu (user and system), cpu_steal "
              "(of all processors), other_cores, port_use",
      .path = "evidence.metric", FIELD(metric)},

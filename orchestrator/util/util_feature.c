@@ -147,7 +147,7 @@ static const struct jp_column series[] = {
      .help = "empty: all members together", .get = get_util_node},
     {"id", JP_COL_TEXT, JP_CSV | JP_MAYBE, 3,
      .help = "a task's rank, a GPU's bus id, a port", .get = get_util_id},
-    {"metric", JP_COL_TEXT, JP_CSV, 4, 2, 2, "Metric",
+    {"metric", JP_COL_WORD, JP_CSV, 4, 2, 2, "Metric",
      "a column of the samples", .width = 18, .get = get_util_metric},
     {"unit", JP_COL_TEXT, JP_CSV, 5, 0, 3, "Unit", "of the figures behind it",
      .width = 6, .get = get_util_unit},
@@ -332,9 +332,12 @@ static bool put_clause(const struct jp_report *report, const char *first,
 
     if (!*util_text(util_of(report), text, sizeof(text)))
         return false;
-    at = strstr(text, first);
-    /* at the beginning of a clause */
-    if (!at || (at != text && at[-1] != ' '))
+    /* at the beginning of a clause: "GPU memory" is not "memory" */
+    for (at = text; at && strncmp(at, first, strlen(first)) != 0;) {
+        at = strstr(at, "; ");
+        at = at ? at + 2 : NULL;
+    }
+    if (!at)
         return false;
     n = strcspn(at, ";");
     at += strlen(first);

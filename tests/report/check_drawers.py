@@ -1,4 +1,4 @@
-# check_drawers.py FOLDER LEAST - compares the figures of the page's closed sections with
+# check_drawers.py FOLDER LEAST [SECTION...] - compares the figures of the page's closed sections with
 # summary.json and csv/ of the same report.
 import csv
 import html
@@ -125,6 +125,42 @@ if d["copper"]:
     hits = totals["total_cache_hits"] / totals["total_counted_fuse_operations"]
     need("copper", lambda t: t.startswith(f"{totals['total_counted_fuse_operations']:,} operations, ") and
          abs(percent(t.split(", ")[1]) - hits) < 0.006, totals)
+# the timeline: what is drawn, and a hang to its end
+if '<script type="application/json" id="timeline-data">' in page:
+    drawn = json.loads(re.search(r'id="timeline-data">(.*?)</script>', page, re.S)[1])
+    span = drawn["bins"] * drawn["width"]
+    need("timeline", lambda t: t.split(" over ")[0] ==
+         (f"{len(drawn['rows']):,} of {len(drawn['rows']) + drawn['rowsLeft']:,} processes" if drawn["rowsLeft"] else
+          f"{len(drawn['rows']):,} process" + "es" * (len(drawn["rows"]) != 1)) and
+         -0.006 * span <= span - us(t.split(" over ")[1]) <= 2 * drawn["width"] + 0.006 * span,
+         (len(drawn["rows"]), span))
+    if d["hang"] and d["hang"].get("operations"):
+        age = max(op["age_us"] for op in d["hang"]["operations"])
+        need("timeline", lambda t: us(t.split(" over ")[1]) >= 0.99 * age, f"a hang of {age} us")
+# samples: the figure that the sentence begins with is that of the samples
+if d["util"]:
+    def mean(scope, metric):
+        at = [r for r in rows("util.csv") if (r["scope"], r["metric"], r["node"], r["id"]) == (scope, metric, "", "")]
+        return float(at[0]["mean"]) if at else 0
+
+    def util(t):
+        if t.startswith("GPUs"):
+            return abs(percent(t) - mean("gpu", "sm")) < 0.006
+        if t.startswith("CPU"):
+            of = [r for r in rows("util.csv") if (r["scope"], r["metric"], r["node"]) == ("step", "cpu_user", "")][0]
+            return near(float(t.split()[1]), (mean("step", "cpu_user") + mean("step", "cpu_system")) * int(of["members"]))
+        return t.startswith("memory") and "GPUs" not in d["util"]["text"] and "CPU" not in d["util"]["text"]
+
+    need("util", util, d["util"]["text"])
+causes = [c for f in d["findings"] for c in f.get("causes", [])]
+need("causes", lambda t: t == f"{len(causes)} thing" + (" coincides" if len(causes) == 1 else "s coincide"), causes)
+part = page[page.find('<section id="topology"'):].split("</section>")[0]
+more = re.search(r"and ([\d,]+) more shapes", part)
+drawn_shapes = len(re.findall("<title>shape ", part)) + int(more[1].replace(",", "") if more else 0)
+need("topology", lambda t: t == f"{drawn_shapes} type" + "s" * (drawn_shapes != 1) + " of node", drawn_shapes)
+if d["hang"] and d["hang"].get("evidence"):
+    nodes = {p["node"] for p in d["hang"]["evidence"]["processes"]}
+    need("hang", lambda t: t == f"evidence of {len(nodes)} node" + "s" * (len(nodes) != 1), nodes)
 # what no file has a figure of
 unknown = {"ranks": not any(sums.values()), "nodes": not any(hosts.values()), "time": not header,
            "busy": not isinstance(d.get("busy"), dict) or d["busy"].get("median") is None}
@@ -133,10 +169,10 @@ for key, figure in figures.items():
         bad.append(f"{key}: not known, but the report has it")
 need("p2p-hosts", lambda t: int(t.split()[0].replace(",", "")) == len(rows("p2p_nodes.csv")), len(rows("p2p_nodes.csv")))
 need("attempts", lambda t: int(t.split()[0]) == len(d["attempts"]), len(d["attempts"]))
-need("job", lambda t: t == "a folder of files" if job["id"] is None else
+need("job", lambda t: t == "a folder of files" if not job["ntasks"] else
      re.findall(r"[\d,]+", t) == [f"{job['ntasks']:,}", f"{job['nodes']:,}"], job)
 p2p = sum(int(r["bytes"]) for r in rows("p2p.csv") if r["func"] == "Send")
-need("p2p", lambda t: near(float(t.split()[0].replace(",", "")) * size[t.split()[1]], p2p) or p2p > 2**60, p2p)
+need("p2p", lambda t: abs(float(t.split()[0].replace(",", "")) - p2p / size[t.split()[1]]) <= 0.051 or p2p > 2**60, p2p)
 coverage = d["quality"]["coverage"]
 need("quality", lambda t: t == "share of the records unknown" if coverage is None
      else abs(percent(t) - coverage) < 0.006, coverage)
@@ -144,6 +180,9 @@ need("quality", lambda t: t == "share of the records unknown" if coverage is Non
 tile = re.search(r"<dt>Network</dt><dd><strong>([^<]*)", page)
 if tile:
     need("network", lambda t: t.startswith(html.unescape(tile[1])), tile and tile[1])
+for key in sys.argv[3:]:
+    if figures.get(key, "not known") == "not known":
+        bad.append(f"{key}: has no figure")
 if len(figures) < least:
     bad.append(f"only {len(figures)} figures: {figures}")
 print("; ".join(bad) if bad else f"{len(figures)} figures")

@@ -1,5 +1,6 @@
 // five.mjs PAGE...: the text that a reader sees before scrolling, a page after
-// the other, each behind a line "== WIDTH PAGE".
+// the other, each behind a line "== WIDTH PAGE"; then lines on its tables, its tiles,
+// and words and numbers that are a program's.
 import {resolve} from 'node:path';
 import {Browser} from './browser.mjs';
 
@@ -41,6 +42,34 @@ try {
           .map(t => t.closest('section').id);
         for (const d of closed) d.open = false;
         return cut.join(', ') || 'none';
+      })()`));
+      console.log('tiles: ' + await browser.eval(`[...document.querySelectorAll(
+        '.tiles div')].map(t => t.querySelector('dt').textContent + '=' +
+        t.querySelector('strong').textContent).join('; ')`));
+      console.log('order: ' + await browser.eval(`[...document.querySelectorAll(
+        '.heading, .verdict, .tiles, .command, section')].map(e => e.className ||
+        'section').slice(0, 5).join(' ')`));
+      console.log('heading: ' + await browser.eval(`document.querySelector(
+        '.heading').textContent.replace(/\\s+/g, ' ').trim()`));
+      // with all open: words such as gpu_bound, numbers such as 6895903. Names of
+      // files and settings are code; what the program or a user named stays.
+      console.log('raw: ' + await browser.eval(`(() => {
+        const closed = [...document.querySelectorAll('details:not([open])')];
+        for (const d of closed) d.open = true;
+        const found = new Set(), walk = document.createTreeWalker(document.body,
+          NodeFilter.SHOW_TEXT);
+        for (let node; (node = walk.nextNode());) {
+          const e = node.parentElement;
+          if (!e.checkVisibility() || !e.closest('table') || e.closest('code, pre, ' +
+            'script, #files, #settings, #environment, #command, .wrap, .more'))
+            continue;
+          for (const [word] of node.data.trim().matchAll(
+            /^[a-z]+(_[a-z]+)+$|(?<![-\\d.:x,])\\b\\d{6,}\\b/g))
+            // PyTorch's names of a function and of a group
+            if (!['all_reduce', 'default_pg'].includes(word)) found.add(word);
+        }
+        for (const d of closed) d.open = false;
+        return [...found].join(' ') || 'none';
       })()`));
       // PICTURES=FOLDER keeps them, to be looked at
       for (const dark of process.env.PICTURES ? [false, true] : []) {

@@ -237,6 +237,10 @@ try {
   // --- folded where no finding is of time; what names it opens it
   await b.goto(good);
   await settled();
+  ok(await b.eval(`document.querySelector('.filter').getBoundingClientRect().top
+    > innerHeight`), 'the filter lies on nothing of the first screen');
+  await b.eval(`document.getElementById('operations').scrollIntoView()`);
+  await b.until(`!document.body.classList.contains('at-answer')`);
   ok(await b.eval(`(() => {
     const {top, bottom, width} =
       document.querySelector('.filter').getBoundingClientRect();

@@ -4,7 +4,7 @@
 // Points begin with size, operations, p5, p50, p95.
 import {exponent, gbsAxis, legend, sizeAxis} from './axes.js';
 import {bytes, count, gbs} from './format.js';
-import {seriesLook} from './theme.js';
+import {functionLooks} from './theme.js';
 import {tip, tooltip} from './tip.js';
 
 export const [SIZE, OPS, P5, P50, P95] = [0, 1, 2, 3, 4];
@@ -46,7 +46,7 @@ const tipOf = details => ({seriesName, data: [, , p]}) =>
     ['operations', count(p[OPS])],
   ]);
 
-// linesOf(data): [{name, points}]; details(point): more rows of its tooltip;
+// linesOf(data): [{name, coll, points}]; details(point): more rows of its tooltip;
 // values(point): what the axis must reach; more(line, look): series beside a
 // line's own.
 export function sizeChart({linesOf, details, values, note, more = () => []}) {
@@ -60,17 +60,17 @@ export function sizeChart({linesOf, details, values, note, more = () => []}) {
     option(data, state, look) {
       const lines = linesOf(data);
       const box = legendOf(lines, look);
+      const looks = functionLooks(look.theme, lines);
       const all = lines.flatMap(line => line.points);
-      const drawn = (line, looks) =>
-        [...lineWithBand(line, looks), ...more(line, looks)];
+      const drawn = (line, its) =>
+        [...lineWithBand(line, its), ...more(line, its)];
       return {
         grid: {left: 52, right: 16, top: box.bottom + 26, bottom: 44},
         legend: box.option,
         tooltip: tooltip(look.theme, tipOf(details), {trigger: 'item'}),
         xAxis: sizeAxis(look.theme, all.map(p => p[SIZE]), look.width),
         yAxis: gbsAxis(look.theme, all.flatMap(values)),
-        series: lines.flatMap(
-          (line, i) => drawn(line, seriesLook(look.theme, i))),
+        series: lines.flatMap((line, i) => drawn(line, looks[i])),
       };
     },
   };

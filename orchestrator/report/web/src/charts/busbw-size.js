@@ -7,7 +7,7 @@ const NET = 5;
 
 export const busbwSize = sizeChart({
   linesOf: data => data.series.map(line => ({
-    name: `${line.coll}, ${line.type}`, points: unflatten(line.points, 6)})),
+    name: `${line.coll}, ${line.type}`, coll: line.coll, points: unflatten(line.points, 6)})),
   details: p => [['by the last rank', p[NET] === null ? '-' : gbs(p[NET])]],
   values: p => [p[P5], p[P50], p[P95]],
   note: () => 'The band holds 90 % of the operations. By the last rank: ' +

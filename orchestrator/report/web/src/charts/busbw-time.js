@@ -2,7 +2,7 @@
 import {gbsAxis, legend, sliceStart, timeAxis, zoom} from '../axes.js';
 import {cellNames, count, gbs, us} from '../format.js';
 import {unflatten} from '../heat.js';
-import {seriesLook} from '../theme.js';
+import {functionLooks} from '../theme.js';
 import {tip, tooltip} from '../tip.js';
 
 const [SLICE, OPS, MEAN, LEAST, MOST] = [0, 1, 2, 3, 4];
@@ -13,7 +13,7 @@ const middle = (data, slice) =>
 function linesOf(data, state) {
   const names = cellNames(data.series);
   return data.series
-    .map((line, i) => ({name: names[i], i, points: unflatten(line.points, 5)}))
+    .map((line, i) => ({name: names[i], i, coll: line.coll, points: unflatten(line.points, 5)}))
     .filter(line => line.points.length > 0 &&
       (state.which === 'all' || Number(state.which) === line.i));
 }
@@ -82,6 +82,7 @@ export const busbwTime = {
     const lines = linesOf(data, state);
     const alone = lines.length === 1;
     const box = legendOf(lines, look);
+    const looks = functionLooks(look.theme, data.series);
     const values = lines.flatMap(line => line.points.flatMap(
       p => (alone ? [p[LEAST], p[MOST]] : [p[MEAN]])));
     return {
@@ -92,7 +93,7 @@ export const busbwTime = {
       xAxis: timeAxis(look.theme, data),
       yAxis: gbsAxis(look.theme, values),
       series: lines.flatMap(line => seriesOf(
-        data, line, seriesLook(look.theme, line.i), alone)),
+        data, line, looks[line.i], alone)),
     };
   },
 };

@@ -39,7 +39,7 @@ function expectedSeries(line, look) {
 
 export const networkSize = sizeChart({
   linesOf: data => data.series.map(
-    line => ({name: line.name, points: pointsOf(line)})),
+    line => ({name: line.name, coll: line.coll, points: pointsOf(line)})),
   details: p => [['expected', told(p[EXPECTED])], ['from', told(p[LOW])],
     ['to', told(p[HIGH])]],
   values: p => [p[P5], p[P95], p[LOW], p[EXPECTED], p[HIGH]]

@@ -2,7 +2,7 @@
 import {gbsAxis, isWide, legend, valueAxis, zoom} from '../axes.js';
 import {cellNames, count, gbs, tick, us} from '../format.js';
 import {unflatten} from '../heat.js';
-import {seriesLook} from '../theme.js';
+import {functionLooks} from '../theme.js';
 import {tip, tooltip} from '../tip.js';
 
 const [NUMBER, GBS, US] = [0, 1, 2];
@@ -65,6 +65,7 @@ export const numbers = {
     const at = state.what === 'us' ? US : GBS;
     const lines = linesOf(data, state);
     const box = legendOf(lines, look);
+    const looks = functionLooks(look.theme, data.series);
     const values = lines.flatMap(line => line.points.map(p => p[at]))
       .filter(value => value !== null);
     return {
@@ -77,7 +78,7 @@ export const numbers = {
       yAxis: at === US ? timesAxis(look.theme, values)
         : gbsAxis(look.theme, values),
       series: lines.map(line => {
-        const {color, symbol} = seriesLook(look.theme, line.i);
+        const {color, symbol} = looks[line.i];
         return {type: 'scatter', name: line.name, color, symbol, symbolSize: 5,
           itemStyle: {opacity: 0.65},
           data: line.points.filter(p => p[at] !== null && (at === GBS || p[at] > 0))

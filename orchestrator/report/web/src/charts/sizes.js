@@ -2,7 +2,7 @@
 import {legend, namesAxis, valueAxis} from '../axes.js';
 import {bytes, count, us} from '../format.js';
 import {unflatten} from '../heat.js';
-import {seriesLook} from '../theme.js';
+import {functionHex} from '../theme.js';
 import {tip, tooltip} from '../tip.js';
 
 const [EXPONENT, COLL, OPS, BYTES, US] = [0, 1, 2, 3, 4];
@@ -48,7 +48,7 @@ export const sizes = {
       yAxis: valueAxis(look.theme, format, {name}),
       series: data.colls.map((coll, i) => ({
         type: 'bar', stack: 'all', name: coll, data: valuesOf(i),
-        color: seriesLook(look.theme, i).color, barMaxWidth: 46,
+        color: functionHex(look.theme, coll), barMaxWidth: 46,
         barCategoryGap: '18%'})),
     };
   },

@@ -3,6 +3,7 @@
 import {gbsAxis, namesAxis, valueAxis} from '../axes.js';
 import {cellNames, count, gbs, percent, plain, short, shorten} from '../format.js';
 import {labelRoom} from '../heat.js';
+import {functionHex} from '../theme.js';
 import {tip, tooltip} from '../tip.js';
 
 const [LEAST, P5, P25, P50, P75, P95, MOST] = [0, 1, 2, 3, 4, 5, 6];
@@ -38,7 +39,7 @@ function histogram(c, look) {
     const [right, bottom] = api.coord([api.value(1), 0]);
     // all values may be one
     const [left, wide] = right > x ? [x, right - x - 1] : [x - 10, 20];
-    return {type: 'rect', style: {fill: look.theme.series[0]},
+    return {type: 'rect', style: {fill: functionHex(look.theme, c.coll)},
       shape: {x: left, y, width: Math.max(1, wide), height: bottom - y}};
   };
   return {
@@ -61,7 +62,7 @@ function cumulative(c, look) {
     xAxis: spreadAxis(look.theme, c.box),
     yAxis: valueAxis(look.theme, percent, {name: 'share', min: 0, max: 1}),
     series: [{type: 'line', step: 'end', showSymbol: false, data: points,
-      color: look.theme.series[0], lineStyle: {width: 2},
+      color: functionHex(look.theme, c.coll), lineStyle: {width: 2},
       markLine: marks(look.theme, c.box)}],
   };
 }
@@ -77,7 +78,7 @@ function boxes(cells, look) {
       ['5th percentile', gbs(c.box[P5])], ['least', gbs(c.box[LEAST])],
       ['operations', count(c.n)]]);
   };
-  const colour = look.theme.series[0];
+  const colours = cells.map(c => functionHex(look.theme, c.coll));
   return {
     grid: {left: room.width, right: 24, top: 12, bottom: 44},
     tooltip: tooltip(look.theme, formatter),
@@ -86,13 +87,14 @@ function boxes(cells, look) {
     yAxis: namesAxis(look.theme, names, name => shorten(name, room.characters),
       {inverse: true}),
     series: [{
-      type: 'boxplot', data: cells.map(c => c.box.slice(P5, MOST)),
-      boxWidth: [8, 16],
-      itemStyle: {color: `${colour}44`, borderColor: colour, borderWidth: 1.5},
+      type: 'boxplot', boxWidth: [8, 16],
+      data: cells.map((c, i) => ({value: c.box.slice(P5, MOST), itemStyle: {
+        color: `${colours[i]}44`, borderColor: colours[i], borderWidth: 1.5}})),
     }, {
-      type: 'scatter', symbol: 'emptyCircle', symbolSize: 5, color: colour,
-      data: cells.flatMap((c, i) => [[c.box[LEAST], i], [c.box[MOST], i]]),
-      tooltip: {formatter: ({data: [value, i]}) => tip(names[i],
+      type: 'scatter', symbol: 'emptyCircle', symbolSize: 5,
+      data: cells.flatMap((c, i) => [c.box[LEAST], c.box[MOST]].map(v => ({
+        value: [v, i], itemStyle: {color: colours[i]}}))),
+      tooltip: {formatter: ({value: [value, i]}) => tip(names[i],
         [['least or most', gbs(value)]])},
     }],
   };

@@ -97,7 +97,7 @@ export function drawDetail(timeline, plot, theme) {
       if (!op.kind || !kinds[cells.kinds.indexOf(op.kind)]) continue;
       const from = x(op.start), wide = Math.max(0.5, x(op.start + op.time) -
         from);
-      c.fillStyle = `rgb(${colourOf(theme, cells.funcs, op.kind.func,
+      c.fillStyle = `rgb(${colourOf(theme, op.kind.func,
         op.kind.size)})`;
       c.fillRect(from, top, wide, Math.max(1, high - (high > 5 ? 1 : 0)));
       if (!op.waits) continue;

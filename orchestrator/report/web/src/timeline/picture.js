@@ -1,32 +1,13 @@
 // picture.js - cells as pixels: a picture of all rows, and a mask of the waits,
 // for each step of coarseness. What is drawn is a part of these, scaled, so that
 // a frame costs the same whatever the number of ranks.
-import {readTheme} from '../theme.js';
+import {functionColour, readTheme, rgb} from '../theme.js';
 
-function rgb(colour) {
-  const n = parseInt(colour.slice(1), 16);
-  return colour.length === 4
-    ? [17 * (n >> 8), 17 * (n >> 4 & 15), 17 * (n & 15)]
-    : [n >> 16, n >> 8 & 255, n & 255];
-}
-
-const mix = (a, b, share) => a.map((v, i) => Math.round(v + (b[i] - v) * share));
 // small messages are pale, large ones full
 const PALE = [0.55, 0.3, 0];
 
-// One colour a function in every report, so that pages can be compared. What is
-// not listed takes the colours after these, in order of its time.
-const FIXED = ['AllReduce', 'AllGather', 'ReduceScatter', 'Send', 'Recv',
-  'Broadcast', 'Reduce', 'AlltoAll'];
-
-export function colourOf(theme, funcs, func, size) {
-  // AllReduce-Graph and AllGather-CE are variants of one function
-  const fixed = FIXED.indexOf(func.split('-')[0]);
-  const others = funcs.filter(f => !FIXED.includes(f.split('-')[0]));
-  const at = (fixed >= 0 ? fixed : FIXED.length + others.indexOf(func)) %
-    theme.series.length;
-  return mix(rgb(theme.series[at]), rgb(theme.card), PALE[size]);
-}
+export const colourOf = (theme, func, size) =>
+  functionColour(theme, func, PALE[size]);
 
 function canvas(width, height) {
   const c = document.createElement('canvas');
@@ -59,7 +40,7 @@ export class Picture {
     const {bins, kind, levels} = cells;
     const theme = readTheme();
     const colours = cells.kinds.map((k, i) => (kinds[i]
-      ? colourOf(theme, cells.funcs, k.func, k.size) : null));
+      ? colourOf(theme, k.func, k.size) : null));
     const other = rgb(theme.soft);
     const width = Math.ceil(bins / across);
     const height = Math.max(1, Math.ceil(rows.length / down));

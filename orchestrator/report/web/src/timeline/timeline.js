@@ -356,7 +356,7 @@ export class Timeline {
         .map(([size, i]) => {
           const swatch = element('i', {title: size});
           swatch.style.background =
-            `rgb(${colourOf(theme, this.cells.funcs, func, i)})`;
+            `rgb(${colourOf(theme, func, i)})`;
           return swatch;
         });
       return element('li', {}, ...swatches, element('button', {type: 'button',
