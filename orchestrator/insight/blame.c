@@ -45,6 +45,7 @@ struct blame {
     const struct jp_processes *p;
     const struct jp_lateness *lateness;
     const struct judge *judge;
+    bool speaks; /* owntime_speaks */
     /* likes: as late as all ranks of their role, so the program gives them
      * more work */
     struct suspect *suspects, *likes;
@@ -799,6 +800,27 @@ static int tell_nodes(struct blame *b, const size_t *all, const size_t *late)
     return rc;
 }
 
+/* Reports a suspect. Who is late all along is told by own times, where they
+ * name him. Who is not apart by them differs from others as much as these do
+ * anyway. Who is apart, and is not named by them, is told all the same: the
+ * clocks' scatter, or a slower network, may hide from them what sums show. 0,
+ * or -1: no memory. */
+static int tell_rank(struct blame *b, const struct suspect *s)
+{
+    const struct judge_process *x = b->speaks && !b->lateness[s->rank].spells
+                                        ? &b->judge->processes[s->process]
+                                        : NULL;
+    bool told = false;
+
+    if (x && x->measured &&
+        owntime_late(b->r, b->p, b->judge, s->process, b->findings, &told) < 0)
+        return -1;
+    if (told || (x && x->measured && x->excess_us <= x->apart_us &&
+                 owntime_settles(b->r, b->judge, b->findings)))
+        return 0;
+    return add_rank(b, s);
+}
+
 /* Reports the remaining suspects. told_us is filled first, because is_behind
  * looks for reported ranks that are later. */
 static int tell_ranks(struct blame *b)
@@ -811,7 +833,7 @@ static int tell_ranks(struct blame *b)
         const struct suspect *s = &b->suspects[i];
 
         if (((costs_much(b, s) && is_worth(b, s)) || is_behind(b, s)) &&
-            add_rank(b, s) < 0)
+            tell_rank(b, s) < 0)
             return -1;
     }
     return 0;
@@ -837,6 +859,7 @@ int late_findings(const struct jp_result *r, const struct jp_processes *p,
     struct blame b = {.r = r,
                       .p = p,
                       .judge = judge,
+                      .speaks = owntime_speaks(r, judge, findings),
                       .lateness = lateness,
                       .findings = findings};
     size_t *all = calloc(p->n_hosts + 1, sizeof(*all));

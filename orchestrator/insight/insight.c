@@ -254,15 +254,31 @@ static bool is_named(const struct jp_insight *x, const struct jp_process *who)
     return false;
 }
 
+/* Raises the least lateness of a process to what it must be apart by in its own
+ * times, where these settle who is late. */
+static void raise_to_apart(const struct jp_insight *x, size_t process,
+                           double *least, enum jp_late_by *by)
+{
+    const struct judge_process *own = &x->judge->processes[process];
+    double apart = own->measured ? own->apart_us / x->judge->run_us : 0;
+
+    if (!(apart > *least))
+        return;
+    *least = apart;
+    *by = own->apart_us > JUDGE_WORTH * x->judge->run_us ? JP_LATE_BY_SPREAD
+                                                         : JP_LATE_BY_WORTH;
+}
+
 /* A process counts with its most sensitive rank: the smallest excess that one
  * of its ranks would have been named for. If all of its ranks have an excess
  * that is larger, and it is not named for whatever reason, it counts with the
  * smallest of these. The job then counts with its least sensitive process,
- * because "no rank later than X" must hold for all of them. recorded: the
- * share of the operations that was recorded; a rank is later by as much in the
- * others.
+ * because "no rank later than X" must hold for all of them. settles:
+ * owntime_settles. recorded: the share of the operations that was recorded; a
+ * rank is later by as much in the others.
  */
-static struct seen add_up(const struct jp_insight *x, double recorded)
+static struct seen add_up(const struct jp_insight *x, bool settles,
+                          double recorded)
 {
     struct seen seen = {0};
 
@@ -291,6 +307,8 @@ static struct seen add_up(const struct jp_insight *x, double recorded)
         }
         seen.judged += judged;
         seen.blind += least >= 1;
+        if (settles)
+            raise_to_apart(x, i, &least, &by);
         if (excess > least && !role && !is_named(x, who))
             least = excess;
         if (least < 1 && least > seen.least) {
@@ -453,7 +471,8 @@ static void answer_nodes(const struct jp_insight *x, const struct seen *seen,
 
 static void answer_lateness(struct jp_insight *x, const struct jp_result *r)
 {
-    struct seen seen = add_up(x, x->findings.part ? expected_seen(r) : 1);
+    struct seen seen = add_up(x, owntime_settles(r, x->judge, &x->findings),
+                              x->findings.part ? expected_seen(r) : 1);
 
     struct jp_judgement *ranks = &x->hypotheses.of[JP_HYPOTHESIS_LATE_RANK];
 

@@ -194,14 +194,34 @@ static int add_node(const struct jp_result *r, const struct jp_processes *p,
     return 0;
 }
 
-/* Returns true if something was found that decides the verdict: it may also
- * explain what own times show. That ranks wait by turns does not. */
-static bool is_decided(const struct jp_findings *findings)
+/* Returns true if a finding decides the verdict, and may also explain that own
+ * times name a process. That ranks wait by turns does not, and who is late does
+ * not explain who else is. By durations the mates of a rank that stalls may be
+ * late with it. */
+static bool explains(const struct jp_finding *f, const struct judge *j,
+                     const struct judge_answer *a)
 {
-    for (size_t i = 0; i < findings->n; i++)
-        if (findings->at[i].kind != JP_FINDING_TURNS &&
-            finding_verdict(&findings->at[i]) != JP_VERDICT_OK)
+    if (f->kind == JP_FINDING_TURNS ||
+        (a->kind == JUDGE_LATE && f->kind == JP_FINDING_LATE_RANK) ||
+        (a->kind == JUDGE_LATE && j->timed && finding_is_stall(f->kind)))
+        return false;
+    return finding_verdict(f) != JP_VERDICT_OK;
+}
+
+/* Returns true if one of the first n findings explains the answer, or is about
+ * the same process. */
+static bool is_told(const struct jp_findings *findings, size_t n,
+                    const struct jp_processes *p, const struct judge *j,
+                    const struct judge_answer *a)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct jp_finding *f = &findings->at[i];
+
+        if (explains(f, j, a) || (f->kind == JP_FINDING_LATE_RANK &&
+                                  f->pid == p->list[a->process].pid &&
+                                  !strcmp(f->host, p->list[a->process].host)))
             return true;
+    }
     return false;
 }
 
@@ -300,19 +320,50 @@ static void state_least(const struct judge *j, size_t n,
                    NULL);
 }
 
+bool owntime_speaks(const struct jp_result *r, const struct judge *j,
+                    const struct jp_findings *findings)
+{
+    return j && !findings->part && judge_speaks(j) && !owntime_why_silent(r, j);
+}
+
+bool owntime_settles(const struct jp_result *r, const struct judge *j,
+                     const struct jp_findings *findings)
+{
+    return owntime_speaks(r, j, findings) && !j->timed;
+}
+
+int owntime_late(const struct jp_result *r, const struct jp_processes *p,
+                 const struct judge *j, size_t process,
+                 struct jp_findings *findings, bool *told)
+{
+    *told = false;
+    for (size_t i = 0; i < j->n && !*told; i++) {
+        const struct judge_answer *a = &j->answers[i];
+
+        if (a->kind != JUDGE_LATE || a->process != process)
+            continue;
+        *told = true;
+        return add_late(r, p, j, a, findings);
+    }
+    return 0;
+}
+
 int owntime_findings(const struct jp_result *r, const struct jp_processes *p,
                      const struct judge *j, struct jp_findings *findings)
 {
+    size_t before = findings->n;
     int rc = 0;
 
-    if (!judge_speaks(j) || owntime_why_silent(r, j) || is_decided(findings))
+    if (!judge_speaks(j) || owntime_why_silent(r, j))
         return 0;
     for (size_t i = 0; rc == 0 && i < j->n; i++) {
         const struct judge_answer *a = &j->answers[i];
 
-        rc = a->kind == JUDGE_NODE    ? add_node(r, p, j, a, findings)
-             : a->kind == JUDGE_STALL ? 0 /* by stalls.c */
-                                      : add_late(r, p, j, a, findings);
+        /* stalls are told by stalls.c */
+        if (a->kind == JUDGE_STALL || is_told(findings, before, p, j, a))
+            continue;
+        rc = a->kind == JUDGE_NODE ? add_node(r, p, j, a, findings)
+                                   : add_late(r, p, j, a, findings);
     }
     if (rc == 0 && !j->n && j->n_judged == p->n)
         state_least(j, p->n, findings);

@@ -523,6 +523,7 @@ static void set_least(struct work *w)
                 unlike ? fmin(by_blocks * x->error_us, by_below * x->below_us)
                        : by_role * x->error_us;
 
+            x->measured = x->judged && of >= JUDGE_MEASURED;
             x->apart_us = apart;
             x->least_us = fmax(apart, fmax(noise, by_role * usual));
             if (x->judged)

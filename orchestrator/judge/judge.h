@@ -71,6 +71,9 @@ enum { JUDGE_BLOCKS = 32 };
  * fewer than JUDGE_DIFFER_FEW show nothing. */
 #define JUDGE_DIFFER_KNOWN 6
 #define JUDGE_DIFFER_FEW 4
+/* From so many on they have shown it themselves: more weighs what is seen than
+ * what is assumed. */
+#define JUDGE_MEASURED 8
 /* A single interval is a stall from this on (us): page faults and interrupts
  * take less. */
 #define JUDGE_STALL_US 1000.0
@@ -139,6 +142,8 @@ struct judge_answer {
 struct judge_process {
     uint32_t role;      /* processes of one number have one role */
     bool judged;        /* it has others of its role, and enough intervals */
+    bool measured;      /* its role has JUDGE_MEASURED processes: what they
+                           differ by anyway is known, not assumed */
     double total_us;    /* robust: the mean of the blocks without the lowest and
                            the highest fifth, times the blocks */
     double excess_us;   /* the same less that of its mates: with whom it shares
