@@ -28,6 +28,7 @@ Rules, where less is expected:
             only where a call or a launch has a handle, as the recorder's has
   ranks=N   the report must have seen N ranks, of as many
   whole     the report must not be INCOMPLETE
+  names=R   the report's verdict must name rank R
 """
 import argparse
 import collections
@@ -180,6 +181,9 @@ def read_report(path, rules):
         if rule.startswith("ranks=") and seen != [int(rule[6:])] * 2:
             out.append("the report has {} of {} ranks".format(*seen))
     word, text = report["verdict"]["word"], report["verdict"]["text"]
+    for rule in rules:
+        if rule.startswith("names=") and f"rank {rule[6:]} " not in text:
+            out.append(f"the report does not name rank {rule[6:]}, but says {word}: {text}")
     if "more than one run" in text or ("whole" in rules and word == "INCOMPLETE"):
         out.append(f"the report says {word}: {text}")
     return out
