@@ -318,8 +318,9 @@ const struct jp_quality_item quality_items[] = {
      "not recorded, or not reliable: no time and no wait", false,
      get_unsure_records},
     {"refused_times", "Times refused",
-     "time stamps of the GPU that contradict each other", false,
-     get_refused_times},
+     "time stamps of the GPU that contradict each other, or that may be "
+     "those of another operation",
+     false, get_refused_times},
     {"lost_steps", "Network steps lost", "not included in waits", false,
      get_lost_steps},
     {"recordings", "Files of the recorder", "among the files read", false,

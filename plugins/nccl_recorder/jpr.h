@@ -14,10 +14,11 @@
 #include <stdint.h>
 
 /* Version 2 adds JPR_ROW_UNSURE, struct jpr_doubts and jpr_header.kernels;
- * version 4 adds phases and tags of operations, and pauses. A reader takes all
- * of them. There is no version 3: a flipped bit of the head, which has no
- * checksum, must not make one version of another. */
-enum { JPR_VERSION = 4, JPR_OLDEST_VERSION = 1 };
+ * version 4 adds phases and tags of operations, and pauses; version 8 adds
+ * times that come later. A reader takes all of them. There is no version
+ * between: a flipped bit of the head, which has no checksum, must not make one
+ * version of another. */
+enum { JPR_VERSION = 8, JPR_OLDEST_VERSION = 1 };
 
 /* Bounds that writer and reader share; a reader refuses a file beyond them. */
 enum {
@@ -29,6 +30,11 @@ enum {
     JPR_MAX_VARIABLES = 64,      /* environment variables in a header */
     JPR_MAX_NOTES = 16,
     JPR_MAX_PIDS = 33, /* the kernel's nested pid namespaces, and the first */
+    /* operations that wait for their times at once, and how far behind an
+     * operation its times are looked for */
+    JPR_MAX_LATER = 1 << 14,
+    JPR_MAX_LATER_BYTES = 16 << 20,
+    JPR_MAX_TIMES_BYTES = 1 << 16, /* payload of a block of times */
 };
 
 /* The three clocks, read one right after the other. */
@@ -177,6 +183,21 @@ struct jpr_op {
      * between. */
     bool has_phases;
     uint64_t sync_ns, compute_ns, close_ns;
+
+    /* From version 8 on: nothing had proven whose the GPU's time stamps were
+     * when the operation was written. Its times by the GPU are in a later block
+     * of times under this number, from 1 on; the reader fills them in. Where
+     * they never came, exec_ns is 0. 0: they came with it. */
+    uint64_t later;
+};
+
+/* The times of an operation by the GPU, as in struct jpr_op, once they were
+ * proven to be its own. */
+struct jpr_times {
+    uint64_t number; /* jpr_op.later */
+    uint64_t gpu_first_ns, gpu_last_ns, exec_ns;
+    uint64_t sync_ns, compute_ns, close_ns;
+    bool has_phases;
 };
 
 /* The last state of an operation in flight. A snapshot is a run of these with

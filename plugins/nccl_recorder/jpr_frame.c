@@ -51,6 +51,7 @@ struct jpr_packer {
     uint64_t at_mono_ns;
     uint64_t n_rows;
     uint64_t last_start_ns;
+    uint64_t last_later;
     const char *texts[TEXTS]; /* borrowed; the index is a text's number */
     unsigned n_texts;
     struct template templates[TEMPLATES];
@@ -196,6 +197,7 @@ void jpr_packer_begin(struct jpr_packer *p, bool in_flight, uint64_t at_mono_ns)
     p->at_mono_ns = at_mono_ns;
     p->n_rows = 0;
     p->last_start_ns = at_mono_ns;
+    p->last_later = 0;
     p->n_texts = 0;
     p->n_templates = 0;
     memset(p->buckets, 0, sizeof(p->buckets));
@@ -319,6 +321,8 @@ static unsigned flags_of(const struct jpr_op *op)
         flags |= JPR_ROW_TAG;
     if (op->symmetric)
         flags |= JPR_ROW_SYMMETRIC;
+    if (op->later)
+        return (flags & ~(unsigned) JPR_ROW_GPU) | JPR_ROW_LATER;
     if (op->has_phases)
         flags |= JPR_ROW_PHASES;
     return flags;
@@ -345,7 +349,8 @@ static void put_times(struct jpr_out *row, const struct jpr_op *op,
         last->gpu_ns = op->gpu_first_ns;
         last->kernel_ns = op->kernel_first_mono_ns;
     }
-    jpr_put_delta(row, op->exec_ns, likely_ns);
+    if (!(flags & JPR_ROW_LATER))
+        jpr_put_delta(row, op->exec_ns, likely_ns);
 }
 
 /* All waits, even zeros: a zero takes one byte. */
@@ -394,6 +399,10 @@ bool jpr_packer_add(struct jpr_packer *p, const struct jpr_op *op)
         jpr_put_u64(&p->row, op->compute_ns);
         jpr_put_u64(&p->row, op->close_ns);
     }
+    if (flags & JPR_ROW_LATER) {
+        jpr_put_delta(&p->row, op->later, p->last_later + 1);
+        p->last_later = op->later;
+    }
     p->n_rows++;
     return true;
 }
@@ -411,6 +420,42 @@ const uint8_t *jpr_packer_end(struct jpr_packer *p, uint64_t omitted, size_t *n)
     jpr_put_bytes(&p->payload, p->row.bytes, p->row.used);
     *n = p->payload.used;
     return p->payload.bytes;
+}
+
+/* --- times that come later --- */
+
+enum { TIMES_PHASES = 1 };
+
+/* Kernels of a long queue begin where the one before ended. */
+void jpr_put_times(struct jpr_out *out, const struct jpr_times *t,
+                   const struct jpr_times *last)
+{
+    jpr_put_delta(out, t->number, last->number + 1);
+    jpr_put_u64(out, t->has_phases ? TIMES_PHASES : 0);
+    jpr_put_delta(out, t->gpu_first_ns, last->gpu_last_ns);
+    jpr_put_delta(out, t->gpu_last_ns, t->gpu_first_ns);
+    jpr_put_delta(out, t->exec_ns, t->gpu_last_ns - t->gpu_first_ns);
+    if (!t->has_phases)
+        return;
+    jpr_put_u64(out, t->sync_ns);
+    jpr_put_u64(out, t->compute_ns);
+    jpr_put_u64(out, t->close_ns);
+}
+
+struct jpr_times jpr_get_times(struct jpr_in *in, const struct jpr_times *last)
+{
+    struct jpr_times t = {.number = jpr_get_delta(in, last->number + 1)};
+
+    t.has_phases = jpr_get_bounded(in, TIMES_PHASES) & TIMES_PHASES;
+    t.gpu_first_ns = jpr_get_delta(in, last->gpu_last_ns);
+    t.gpu_last_ns = jpr_get_delta(in, t.gpu_first_ns);
+    t.exec_ns = jpr_get_delta(in, t.gpu_last_ns - t.gpu_first_ns);
+    if (t.has_phases) {
+        t.sync_ns = jpr_get_u64(in);
+        t.compute_ns = jpr_get_u64(in);
+        t.close_ns = jpr_get_u64(in);
+    }
+    return t;
 }
 
 /* --- varints, strings, checksums --- */

@@ -54,6 +54,7 @@ enum jpr_block {
     JPR_BLOCK_COUNTERS = 5,
     JPR_BLOCK_PROCESS = 6,
     JPR_BLOCK_ROOM = 7,
+    JPR_BLOCK_TIMES = 8, /* from version 8 on */
 };
 
 enum jpr_codec { JPR_STORED = 0, JPR_ZLIB = 1 };
@@ -183,7 +184,9 @@ enum {
     JPR_ROW_TAG = 1 << 8, /* this and the next from version 4 on */
     JPR_ROW_SYMMETRIC = 1 << 9,
     JPR_ROW_PHASES = 1 << 10,
-    JPR_ROW_FLAGS = (1 << 11) - 1,
+    /* from version 8 on; without GPU and PHASES, and it has no exec */
+    JPR_ROW_LATER = 1 << 11,
+    JPR_ROW_FLAGS = (1 << 12) - 1,
 };
 
 /* What writer and reader remember of a template's last row. */
@@ -223,5 +226,15 @@ void jpr_put_process(struct jpr_out *out, const struct jpr_process *process);
 void jpr_put_comm(struct jpr_out *out, const struct jpr_comm *comm);
 void jpr_put_counters(struct jpr_out *out, const struct jpr_counters *counters);
 void jpr_put_room(struct jpr_out *out, const struct jpr_room *room);
+
+/* A block of times is a number, below which all are settled: their times are in
+ * this block or in an earlier one, or will never come; then the number of rows,
+ * then the rows. `last` is the row before, all zeros for the first. A row takes
+ * at most JPR_TIMES_ROOM bytes. */
+enum { JPR_TIMES_ROOM = 80 };
+void jpr_put_times(struct jpr_out *out, const struct jpr_times *times,
+                   const struct jpr_times *last);
+/* The reverse; sets in->bad where the row is damaged. */
+struct jpr_times jpr_get_times(struct jpr_in *in, const struct jpr_times *last);
 
 #endif

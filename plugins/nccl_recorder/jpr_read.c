@@ -3,7 +3,8 @@
  *
  * read_at() hides where the bytes come from: a file, memory, a stream through a
  * window, or a file that grows. next_block() reads a frame and its payload, and
- * skip_damage() searches for the next frame when there is none.
+ * skip_damage() searches for the next frame when there is none. look_ahead()
+ * reads the blocks of times behind the block of an operation that needs them.
  */
 #include "plugins/nccl_recorder/jpr_read.h"
 
@@ -18,6 +19,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "common/vector.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
 
 struct jpr_window;
@@ -32,36 +34,50 @@ struct jpr_window {
     uint64_t offset;   /* offset in the stream of buf[start] */
     size_t start, end; /* the bytes that are kept */
     bool eof;
-    char buf[]; /* max + BLOCK_BYTES */
+    char *buf;
+    size_t size; /* of buf, max + BLOCK_BYTES or more */
 };
 
 /* Makes a window of up to max bytes. NULL without memory. arg is borrowed. */
 static struct jpr_window *window_create(jpr_fill *fill, void *arg, size_t max)
 {
-    struct jpr_window *window = malloc(sizeof(*window) + max + BLOCK_BYTES);
+    struct jpr_window *window = malloc(sizeof(*window));
 
-    if (window)
-        *window = (struct jpr_window){.fill = fill, .arg = arg, .max = max};
-    return window;
+    if (!window)
+        return NULL;
+    *window = (struct jpr_window){.fill = fill,
+                                  .arg = arg,
+                                  .max = max,
+                                  .buf = malloc(max + BLOCK_BYTES),
+                                  .size = max + BLOCK_BYTES};
+    if (window->buf)
+        return window;
+    free(window);
+    return NULL;
 }
 
 /* NULL is fine. */
 static void window_destroy(struct jpr_window *window)
 {
+    if (window)
+        free(window->buf);
     free(window);
 }
 
-/* Reads another block; less than max bytes are kept before it. Returns 0, or -1
- * with errno. */
+/* Reads another block behind the bytes that are kept. Returns 0, or -1 with
+ * errno. */
 static int read_block(struct jpr_window *w)
 {
     ssize_t n;
 
-    /* the buffer has room for one more block after max bytes */
-    if (w->end > w->max) {
+    if (w->size - w->end < BLOCK_BYTES) {
         memmove(w->buf, w->buf + w->start, w->end - w->start);
         w->end -= w->start;
         w->start = 0;
+    }
+    if (VECTOR_ROOM(w->buf, w->end + BLOCK_BYTES, w->size) < 0) {
+        errno = ENOMEM;
+        return -1;
     }
     n = w->fill(w->arg, w->buf + w->end, BLOCK_BYTES);
     if (n < 0)
@@ -113,9 +129,40 @@ static ssize_t window_read(struct jpr_window *w, uint64_t offset, void *out,
     return (ssize_t) n;
 }
 
+/* The same for bytes behind the last ones, which stay to be read. */
+static ssize_t window_look(struct jpr_window *w, uint64_t offset, void *out,
+                           size_t n)
+{
+    size_t skip = (size_t) (offset - w->offset), kept;
+
+    while (w->end - w->start < skip + n && !w->eof)
+        if (read_block(w) < 0)
+            return -1;
+    kept = w->end - w->start;
+    if (kept <= skip)
+        return 0;
+    if (n > kept - skip)
+        n = kept - skip;
+    memcpy(out, w->buf + w->start + skip, n);
+    return (ssize_t) n;
+}
+
 /* --- reads a recorder file, record by record --- */
 
 enum { MAX_DAMAGED = 16, SEARCH_BYTES = 64 * 1024, AHEAD_BYTES = 16 * 1024 };
+
+/* Numbers of operations that wait for their times lie within JPR_MAX_LATER, and
+ * so do those of a block. */
+enum { LATER_PLACES = 2 * JPR_MAX_LATER };
+
+/* Times that were read ahead of their operations. */
+struct later {
+    uint64_t offset;   /* of the next block to look at */
+    uint64_t settled;  /* below this number nothing comes any more */
+    uint64_t stuck_at; /* for this block there was nothing more to read */
+    uint8_t disk[JPR_MAX_TIMES_BYTES], raw[JPR_MAX_TIMES_BYTES];
+    struct jpr_times places[LATER_PLACES]; /* by number */
+};
 
 struct jpr_reader {
     char *name;
@@ -136,6 +183,7 @@ struct jpr_reader {
      * was read. A read mostly has many small blocks. */
     uint64_t ahead_at;
     size_t n_ahead;
+    struct later *later; /* NULL: no operation has needed it, or no memory */
 };
 
 /* Reads up to n bytes of the file, all that are there. */
@@ -204,6 +252,15 @@ static ssize_t read_at(struct jpr_reader *r, uint64_t offset, void *out,
                                           : read_file(r, offset, out, n);
 }
 
+/* The same for bytes behind the block, which stay to be read. */
+static ssize_t look_at(struct jpr_reader *r, uint64_t offset, void *out,
+                       size_t n)
+{
+    return r->stream   ? window_look(r->stream, offset, out, n)
+           : r->fd < 0 ? read_at(r, offset, out, n)
+                       : read_file(r, offset, out, n);
+}
+
 /* Counts a damaged block. Returns -1 with err. */
 static int damage(struct jpr_reader *r, uint64_t offset, const char *what,
                   struct jp_error *err)
@@ -243,10 +300,10 @@ static int read_head(struct jpr_reader *r, struct jp_error *err)
         return 0;
     }
     if (jpr_head_read(head) < JPR_OLDEST_VERSION ||
-        jpr_head_read(head) > JPR_VERSION)
-        return error_set(err, "%s: version %u; this release reads %d to %d",
-                         r->name, (unsigned) jpr_head_read(head),
-                         JPR_OLDEST_VERSION, JPR_VERSION);
+        jpr_head_read(head) > JPR_VERSION ||
+        (jpr_head_read(head) & (jpr_head_read(head) - 1)))
+        return error_set(err, "%s: version %u; this release reads 1, 2, 4, 8",
+                         r->name, (unsigned) jpr_head_read(head));
     r->offset = JPR_HEAD_BYTES;
     return 0;
 }
@@ -433,6 +490,92 @@ static int next_block(struct jpr_reader *r, struct jp_error *err)
     return error_set(err, "%s: %s", r->name, strerror(errno));
 }
 
+/* --- times that come later ----------------------------------------------- */
+
+/* Takes the rows of a block of times; a damaged one ends it. */
+static void take_times(struct later *l, struct jpr_in *in)
+{
+    uint64_t settled = jpr_get_u64(in);
+    uint64_t n = jpr_get_u64(in);
+    struct jpr_times row = {0};
+
+    for (; n > 0 && !in->bad; n--) {
+        row = jpr_get_times(in, &row);
+        if (!in->bad)
+            l->places[row.number % LATER_PLACES] = row;
+    }
+    if (!in->bad && settled > l->settled)
+        l->settled = settled;
+}
+
+/* Reads a block of times, if it is one. Returns whether it was complete. */
+static bool read_times(struct jpr_reader *r, const struct jpr_frame *frame)
+{
+    struct later *l = r->later;
+    uint64_t at = l->offset + JPR_FRAME_BYTES;
+    const uint8_t *payload = l->disk;
+    uint8_t byte;
+
+    if (frame->disk_bytes > 0 &&
+        look_at(r, at + frame->disk_bytes - 1, &byte, 1) != 1)
+        return false;
+    if (frame->type != JPR_BLOCK_TIMES ||
+        frame->raw_bytes > JPR_MAX_TIMES_BYTES)
+        return true;
+    if (look_at(r, at, l->disk, frame->disk_bytes) !=
+        (ssize_t) frame->disk_bytes)
+        return false;
+    if (jpr_crc32(0, l->disk, frame->disk_bytes) != frame->crc)
+        return true;
+    if (frame->codec == JPR_ZLIB) {
+        if (jpr_unzip(l->disk, frame->disk_bytes, l->raw, frame->raw_bytes) < 0)
+            return true;
+        payload = l->raw;
+    }
+    take_times(l, &(struct jpr_in){payload, payload + frame->raw_bytes, false});
+    return true;
+}
+
+/* Reads blocks of times until the number is settled, at most so far that a
+ * stream can do the same. Stops where a frame is damaged, until that has been
+ * passed. */
+static void look_ahead(struct jpr_reader *r, uint64_t number)
+{
+    struct later *l = r->later;
+    uint8_t bytes[JPR_FRAME_BYTES];
+    struct jpr_frame frame;
+
+    if (l->offset < r->offset)
+        l->offset = r->offset;
+    while (l->settled <= number &&
+           l->offset - r->offset < JPR_MAX_LATER_BYTES &&
+           look_at(r, l->offset, bytes, sizeof(bytes)) ==
+               (ssize_t) sizeof(bytes) &&
+           jpr_frame_read(bytes, &frame) && read_times(r, &frame))
+        l->offset += sizeof(bytes) + frame.disk_bytes;
+    if (l->settled <= number)
+        l->stuck_at = r->block;
+}
+
+/* Gives the last record, an operation, the times that came later. Where they
+ * are not in the file (yet), it has none. */
+static void find_times(struct jpr_reader *r, uint64_t number)
+{
+    const struct jpr_times *times;
+
+    if (!r->later)
+        r->later = calloc(1, sizeof(*r->later));
+    if (!r->later)
+        return;
+    if (r->later->settled <= number && r->later->stuck_at != r->block)
+        look_ahead(r, number);
+    times = &r->later->places[number % LATER_PLACES];
+    if (times->number == number)
+        jpr_unpacked_time(r->block_records, times);
+}
+
+/* ------------------------------------------------------------- the records */
+
 /* Another reader may have used the buffers since. */
 static void take_scratch(struct jpr_reader *r)
 {
@@ -454,6 +597,8 @@ int jpr_next(struct jpr_reader *r, struct jpr_record *record,
         rc = jpr_unpacked_next(r->block_records, record, &why);
         if (rc > 0) {
             r->end.n_ops += record->type == JPR_OP;
+            if (record->type == JPR_OP && record->op->later)
+                find_times(r, record->op->later);
             /* a trailer counts only if nothing follows it */
             r->end.complete = record->type == JPR_COUNTERS &&
                               record->counters->final;
@@ -531,6 +676,7 @@ void jpr_close(struct jpr_reader *reader)
         reader->scratch->user = NULL; /* its address may be used again */
     if (!reader->is_shared)
         jpr_scratch_destroy(reader->scratch);
+    free(reader->later);
     free(reader->name);
     free(reader);
 }

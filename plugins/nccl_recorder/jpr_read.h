@@ -19,6 +19,10 @@
  * communicators; a file of the recorder needs a tenth of that. Errors name the
  * file and the offset of the block. A file may grow while it is read: its end
  * is where it is when jpr_next() gets there.
+ *
+ * Operations whose times are in a later block (jpr_op.later) have them here:
+ * the reader looks ahead for them, at most JPR_MAX_LATER_BYTES. That takes
+ * another 2 MB, and of a stream what lies between.
  */
 #ifndef JP_JPR_READ_H
 #define JP_JPR_READ_H
@@ -183,6 +187,9 @@ const char *jpr_unpacked_load(struct jpr_unpacked *u,
  * the rest is damaged. */
 int jpr_unpacked_next(struct jpr_unpacked *u, struct jpr_record *record,
                       const char **why);
+
+/* Gives the last record, an operation, these times. */
+void jpr_unpacked_time(struct jpr_unpacked *u, const struct jpr_times *times);
 
 /* Drops the block's remaining records. */
 void jpr_unpacked_drop(struct jpr_unpacked *u);

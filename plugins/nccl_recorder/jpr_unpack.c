@@ -186,6 +186,7 @@ struct jpr_unpacked {
     struct template *templates;
     uint64_t n_templates;
     uint64_t last_start_ns; /* of the last row: base of the next */
+    uint64_t last_later;    /* the same */
     struct jpr_header header;
     struct jpr_process process;
     struct jpr_room room;
@@ -424,6 +425,7 @@ static const char *load_ops(struct jpr_unpacked *u)
     uint64_t i;
 
     u->last_start_ns = u->inflight.at_mono_ns = jpr_get_u64(&u->in);
+    u->last_later = 0;
     u->inflight.omitted = (uint32_t) jpr_get_bounded(&u->in, UINT32_MAX);
     why = load_dictionary(u);
     if (why)
@@ -464,7 +466,8 @@ static void get_times(struct jpr_in *in, struct jpr_op *op, uint64_t flags,
         last->gpu_ns = op->gpu_first_ns;
         last->kernel_ns = op->kernel_first_mono_ns;
     }
-    op->exec_ns = jpr_get_delta(in, likely_ns);
+    if (!(flags & JPR_ROW_LATER))
+        op->exec_ns = jpr_get_delta(in, likely_ns);
 }
 
 /* The waits of an operation. */
@@ -518,7 +521,25 @@ static const char *get_row(struct jpr_unpacked *u, struct jpr_op *op)
         op->compute_ns = jpr_get_u64(in);
         op->close_ns = jpr_get_u64(in);
     }
+    if (flags & JPR_ROW_LATER) {
+        op->later = u->last_later = jpr_get_delta(in, u->last_later + 1);
+        if (op->later == 0 || (flags & (JPR_ROW_GPU | JPR_ROW_PHASES)))
+            return "damaged operation";
+    }
     return in->bad ? "damaged operation" : NULL;
+}
+
+void jpr_unpacked_time(struct jpr_unpacked *u, const struct jpr_times *times)
+{
+    struct jpr_op *op = &u->inflight.op;
+
+    op->gpu_first_ns = times->gpu_first_ns;
+    op->gpu_last_ns = times->gpu_last_ns;
+    op->exec_ns = times->exec_ns;
+    op->has_phases = times->has_phases;
+    op->sync_ns = times->sync_ns;
+    op->compute_ns = times->compute_ns;
+    op->close_ns = times->close_ns;
 }
 
 /* Makes the next record of a block of operations. */
@@ -600,7 +621,8 @@ const char *jpr_unpacked_load(struct jpr_unpacked *u,
     case JPR_BLOCK_COUNTERS:
         why = load_counters(u);
         break;
-    default: /* of a later release: no records */
+    default: /* of a later release, or times, which jpr_read.c takes: no
+                records */
         break;
     }
     if (why || u->in.bad)

@@ -53,9 +53,9 @@
  *    ... works later, and an operation with fewer than 60 after it has its own
  *    (rec_trust_is_proven). So has one whose stamp is earlier than the launch
  *    of the operation that is 64 later, by the GPU's clock: then only the
- *    reports are late, and not the calls early. Where the thread does not catch
- *    up in time, some operations keep the times of others: honest ones look the
- *    same, so they are not refused.
+ *    reports are late, and not the calls early. The operation is written at
+ *    once, and its times when they are proven (rec_writer.c): a thread that
+ *    lags may catch up much later. What nothing proves has no time.
  *
  * Kernel events stay on while the program captures a CUDA graph, although they
  * put a host function into every captured launch. The mask cannot be changed
@@ -136,6 +136,8 @@ struct jp_rec_trust {
     /* the last spans by the GPU's clock in which times are refused */
     struct jp_rec_overrun overruns[JP_REC_OVERRUNS];
     _Atomic uint32_t n_overruns; /* so far; the entry is this modulo the size */
+    _Atomic uint32_t n_proofs;   /* how often stamps of a connection were proven
+                                    or refused */
     /* of its GPU, borrowed; NULL: unknown, not checked */
     struct jp_rec_gpu_clock *clock;
     struct jp_rec_channel channels[JP_NCCL_MAX_CHANNELS][JP_REC_N_LINKS];
@@ -323,6 +325,9 @@ struct jp_rec_comm {
     uint64_t told_sums[JP_REC_FUNCS]; /* sums of all counts in the file, to find
                                          changes */
     uint64_t told_doubts;             /* the same of struct jpr_doubts */
+    uint32_t looked_proofs;           /* trust.n_proofs at the last look */
+    bool has_proof;                   /* it was another one before */
+    uint32_t n_waiting;               /* operations whose times wait */
     /* written before other threads can see it, or by identify under the lock;
      * about.index counts all communicators of the process */
     struct jpr_comm about; /* texts point into the members below */

@@ -267,9 +267,9 @@ void rec_sink_close(void)
 
 /* --- blocks of the file, collected for one write ------------------------- */
 
-/* Room for two blocks of operations and the counters even if nothing can be
- * compressed. */
-enum { BUFFER_BYTES = 400 * 1024, PAYLOAD_BYTES = 96 * 1024 };
+/* Room for two blocks of operations, one of times and the counters even if
+ * nothing can be compressed. */
+enum { BUFFER_BYTES = 432 * 1024, PAYLOAD_BYTES = 96 * 1024 };
 
 static uint8_t *buffer; /* blocks for the next write */
 static size_t used;
@@ -605,6 +605,8 @@ static bool is_done(const struct jp_rec_comm *comm, bool anyway)
     const struct jpr_doubts doubts = doubts_of(comm);
     unsigned func;
 
+    if (comm->n_waiting > 0)
+        return false;
     if (!anyway && comm->told_doubts != sum_of_doubts(&doubts))
         return false;
     for (func = 0; func < JP_REC_FUNCS; func++) {

@@ -440,6 +440,14 @@ static enum jp_rec_stamp compare(struct jp_rec_trust *trust,
     return gpu_ns < stop ? JP_REC_DOUBTFUL : JP_REC_FRESH;
 }
 
+/* What is known of the connection's stamps decides whose they are. */
+static void end_unproven(struct jp_rec_trust *trust, struct jp_rec_channel *c)
+{
+    atomic_store_explicit(&c->late_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&c->unproven, 0, memory_order_release);
+    atomic_fetch_add_explicit(&trust->n_proofs, 1, memory_order_release);
+}
+
 /* Refuses the unproven stamps of a connection that a start proves nothing
  * about: the works between the two may be a lap of the ring, or it is earlier
  * than those of its own launch. */
@@ -455,8 +463,7 @@ static void check_unproven(struct jp_rec_trust *trust, struct jp_rec_channel *c,
         return;
     if ((uint32_t) place->number - last >= RING_NEAR) {
         note_overrun(trust, since, start > stop ? start : stop);
-        atomic_store_explicit(&c->late_ns, 0, memory_order_relaxed);
-        atomic_store_explicit(&c->unproven, 0, memory_order_release);
+        end_unproven(trust, c);
     } else if (gpu_ns < start)
         note_overrun(trust, since < gpu_ns ? since : gpu_ns, start);
 }
@@ -495,8 +502,7 @@ static enum jp_rec_stamp take_start(struct jp_rec_trust *trust,
         note_unproven(c, place->number, gpu_ns);
     } else if (atomic_load_explicit(&c->late_ns, memory_order_relaxed) != 0) {
         /* those that ran backwards are in a span by now, the rest is right */
-        atomic_store_explicit(&c->late_ns, 0, memory_order_relaxed);
-        atomic_store_explicit(&c->unproven, 0, memory_order_release);
+        end_unproven(trust, c);
     }
     return late && stamp == JP_REC_FRESH ? JP_REC_LATE : stamp;
 }

@@ -2,9 +2,10 @@
  *
  * writer_main() is the thread. It sleeps until its timer or the bell wakes it
  * and then calls flush_run(): finished records become operations of the file
- * (take; those with late stamps wait in `held`), operations in flight a
- * snapshot (take_snapshot), and rec_sink.c adds the counters and writes. `f`
- * holds what flushes remember, `w` what the thread and its callers share.
+ * (take_record), times that were proven later a block of their own
+ * (settle_times), operations in flight a snapshot (take_snapshot), and
+ * rec_sink.c adds the counters and writes. `f` holds what flushes remember,
+ * `later` the times that wait, `w` what the thread and its callers share.
  * NCCL's threads enter by the functions at the end.
  */
 #include "plugins/nccl_recorder/rec_writer.h"
@@ -82,21 +83,27 @@ static struct {
     bool failed;             /* the last write did */
 } f;
 
-/* Records with late stamps wait here until later reports show whose the stamps
- * are. At most HELD wait, each for HELD_NS, or until its communicator ends.
- * What is not shown by then keeps its times, unless stamps ran backwards: a
- * queue that is always long looks the same, and its times are right. They wait
- * no longer, because a job that is killed loses what waits. */
-enum { HELD = 4096 };
-#define HELD_NS 50000000LL
+/* Operations with late stamps are written at once, so that a process that is
+ * killed loses none. Their times wait here until later reports show whose the
+ * stamps are. Those that nothing shows are never written: not when the
+ * communicator ends, nor when JPR_MAX_LATER others wait. */
+enum { TIMES_BYTES = 32 * 1024, TIMES_HEAD = 32 };
 
 static struct {
-    struct held_record {
-        struct jp_rec_record record;
-        uint64_t since_ns;
-    } entries[HELD];
-    uint32_t first, n; /* a ring */
-} held;
+    struct waiting_times {
+        struct jpr_times times; /* number 0: settled */
+        uint64_t number;        /* among the communicator's operations */
+        uint64_t channels;      /* with late stamps (bit i) */
+        uint16_t comm;
+        uint8_t link;         /* enum jp_rec_link */
+    } entries[JPR_MAX_LATER]; /* by times.number */
+    uint64_t first, next;     /* numbers of those that may wait: from, before */
+    /* the block of times that is being made */
+    struct jpr_out rows;
+    uint64_t n_rows, lowest; /* of its numbers */
+    struct jpr_times last;
+    uint8_t space[TIMES_BYTES], payload[TIMES_BYTES + TIMES_HEAD];
+} later;
 
 /* --- a record of the writer becomes one of the file ---------------------- */
 
@@ -243,7 +250,9 @@ static int begin(const struct jp_rec_settings *settings, int interface,
         return -1;
     }
     memset(&f, 0, sizeof(f));
-    held.first = held.n = 0;
+    later.first = later.next = 1;
+    later.rows = (struct jpr_out){.bytes = later.space, .size = TIMES_BYTES};
+    later.n_rows = 0;
     f.ops = ops;
     f.snapshot = snapshot;
     f.k = FIRST_KEPT;
@@ -322,6 +331,8 @@ static bool is_kept(void)
     return true;
 }
 
+static void refuse_all_times(void);
+
 /* Looks whether the sink is full, and starts its pace anew when it has become
  * so. */
 static void set_full(uint64_t now)
@@ -338,6 +349,8 @@ static void set_full(uint64_t now)
     }
     if (full != f.full)
         end_ops(); /* those before it are whole */
+    if (full && !f.full)
+        refuse_all_times();
     f.full = full;
     rec_sink_tell_room(full);
 }
@@ -353,6 +366,164 @@ static uint32_t batch_limit(void)
     return n > SMALL_BATCH ? (uint32_t) n : SMALL_BATCH;
 }
 
+/* ------------------------------------------------- times that come later */
+
+static struct waiting_times *waiting_at(uint64_t number)
+{
+    return &later.entries[number % JPR_MAX_LATER];
+}
+
+/* Moves the settled times into the buffer as a block. What the file has of
+ * those below the first that waits is then all that comes. */
+static void end_times(void)
+{
+    struct jpr_out out = {.bytes = later.payload,
+                          .size = sizeof(later.payload)};
+
+    if (later.n_rows == 0)
+        return;
+    jpr_put_u64(&out, later.first);
+    jpr_put_u64(&out, later.n_rows);
+    jpr_put_bytes(&out, later.rows.bytes, later.rows.used);
+    f.ops_bytes += rec_sink_add(JPR_BLOCK_TIMES, out.bytes, out.used);
+    later.rows.used = 0;
+    later.n_rows = 0;
+}
+
+/* Adds proven times to the block. A reader has places for numbers that lie
+ * within JPR_MAX_LATER. */
+static void put_times(const struct jpr_times *times)
+{
+    if (later.n_rows > 0 &&
+        (later.rows.size - later.rows.used < JPR_TIMES_ROOM ||
+         times->number - later.lowest >= JPR_MAX_LATER)) {
+        end_ops();
+        end_times();
+        write_out(false);
+        set_full(rec_clock_ns());
+    }
+    if (later.n_rows == 0) {
+        later.lowest = times->number;
+        later.last = (struct jpr_times){0};
+    }
+    jpr_put_times(&later.rows, times, &later.last);
+    later.last = *times;
+    later.n_rows++;
+}
+
+/* The times wait no longer. */
+static void release_times(struct waiting_times *t)
+{
+    t->times.number = 0;
+    rec_comm_at(t->comm)->n_waiting--;
+}
+
+/* They will never be known. */
+static void refuse_times(struct waiting_times *t)
+{
+    release_times(t);
+    atomic_fetch_add_explicit(&rec_comm_at(t->comm)->trust.n_refused, 1,
+                              memory_order_relaxed);
+}
+
+/* Settles the times if something shows by now whose they are, or if nothing
+ * will (end). Reports since then may prove them and overrun others, so what is
+ * proven is looked at first. */
+static void settle(struct waiting_times *t, bool end)
+{
+    const struct jp_rec_trust *trust = &rec_comm_at(t->comm)->trust;
+    const struct jpr_times times = t->times;
+
+    if (!rec_trust_is_proven(trust, t->link, t->number, t->channels)) {
+        if (end)
+            refuse_times(t);
+    } else if (rec_trust_is_overrun(trust, t->times.gpu_first_ns,
+                                    t->times.gpu_last_ns)) {
+        refuse_times(t);
+    } else {
+        release_times(t);
+        put_times(&times);
+    }
+}
+
+/* Settles what it can; with `all` the rest, too. Reports of a communicator
+ * since the last look may show something. */
+static void settle_times(bool all)
+{
+    unsigned i, n = later.first < later.next ? rec_comm_places() : 0;
+
+    for (i = 0; i < n; i++) {
+        struct jp_rec_comm *comm = rec_comm_at(i);
+        uint32_t proofs;
+
+        if (!rec_comm_used(comm) || comm->n_waiting == 0)
+            continue;
+        proofs =
+            atomic_load_explicit(&comm->trust.n_proofs, memory_order_acquire);
+        comm->has_proof = proofs != comm->looked_proofs;
+        comm->looked_proofs = proofs;
+    }
+    for (uint64_t number = later.first; number < later.next; number++) {
+        struct waiting_times *t = waiting_at(number);
+        const struct jp_rec_comm *comm = rec_comm_at(t->comm);
+        bool end = all ||
+                   atomic_load_explicit(&comm->finalized, memory_order_acquire);
+
+        if (t->times.number && (end || comm->has_proof))
+            settle(t, end);
+    }
+    while (later.first < later.next && !waiting_at(later.first)->times.number)
+        later.first++;
+}
+
+/* A full sink takes no times. */
+static void refuse_all_times(void)
+{
+    for (; later.first < later.next; later.first++) {
+        if (waiting_at(later.first)->times.number)
+            refuse_times(waiting_at(later.first));
+    }
+}
+
+/* Takes the times of an operation that is about to be written without them. The
+ * oldest ones make room. */
+static void keep_times(const struct jp_rec_record *r, struct jpr_op *op)
+{
+    struct waiting_times *t = waiting_at(later.next);
+
+    if (later.next - later.first == JPR_MAX_LATER) {
+        if (t->times.number)
+            settle(t, true);
+        later.first++;
+    }
+    op->later = later.next++;
+    *t = (struct waiting_times){
+        .times = {.number = op->later,
+                  .gpu_first_ns = op->gpu_first_ns,
+                  .gpu_last_ns = op->gpu_last_ns,
+                  .exec_ns = op->exec_ns,
+                  .has_phases = op->has_phases,
+                  .sync_ns = op->sync_ns,
+                  .compute_ns = op->compute_ns,
+                  .close_ns = op->close_ns},
+        .number = r->facts.number,
+        .channels = r->late,
+        .comm = r->facts.comm,
+        .link = (uint8_t) rec_op_link(r->facts.func),
+    };
+    rec_comm_at(t->comm)->n_waiting++;
+}
+
+/* Returns whether nothing shows yet whose the GPU's stamps are. To be called
+ * before convert(), which looks whether those that are proven were overrun. */
+static bool is_unproven(const struct jp_rec_record *r)
+{
+    return r->late != 0 &&
+           !rec_trust_is_proven(&rec_comm_at(r->facts.comm)->trust,
+                                rec_op_link(r->facts.func), r->facts.number,
+                                r->late);
+}
+
 /* Takes a finished record. When the block is full, it is written and the record
  * begins the next one. */
 static void take_record(const struct jp_rec_record *record)
@@ -360,17 +531,27 @@ static void take_record(const struct jp_rec_record *record)
     struct who who = {record->facts.comm, record->facts.kind,
                       record->facts.func};
     struct jp_rec_comm *comm = rec_comm_at(who.comm);
+    bool unproven;
     struct jpr_op op;
 
     if (f.full && !is_kept()) {
         count_of(who)->left_out++;
         return;
     }
-    rec_sink_comm(comm);
+    unproven = is_unproven(record);
     convert(record, comm->about.index, &op);
-    if (op.source == JPR_KERNEL_GPU && op.exec_ns == 0)
+    if (unproven && op.gpu_first_ns) {
+        if (op.source == JPR_KERNEL_GPU && !f.full)
+            keep_times(record, &op);
+        op.gpu_first_ns = op.gpu_last_ns = 0;
+        op.has_phases = false;
+        if (op.source == JPR_KERNEL_GPU)
+            op.exec_ns = 0;
+    }
+    if (op.source == JPR_KERNEL_GPU && op.exec_ns == 0 && !op.later)
         atomic_fetch_add_explicit(&comm->trust.n_refused, 1,
                                   memory_order_relaxed);
+    rec_sink_comm(comm);
     if (f.n_batch >= batch_limit() || !jpr_packer_add(f.ops, &op)) {
         end_ops();
         write_out(false);
@@ -380,56 +561,6 @@ static void take_record(const struct jp_rec_record *record)
     }
     f.batch[f.n_batch++] = who;
     count_of(who)->written++;
-}
-
-static bool is_proven(const struct jp_rec_record *r)
-{
-    return rec_trust_is_proven(&rec_comm_at(r->facts.comm)->trust,
-                               rec_op_link(r->facts.func), r->facts.number,
-                               r->late);
-}
-
-/* Takes those that are proven, those that have waited, or all. The flush
- * began at `now`; some were drained later. */
-static void release_held(uint64_t now, bool all)
-{
-    uint32_t i, n = 0;
-
-    for (i = 0; i < held.n; i++) {
-        struct held_record *h = &held.entries[(held.first + i) % HELD];
-        struct held_record *to = &held.entries[(held.first + n) % HELD];
-
-        if (all || is_proven(&h->record) ||
-            (int64_t) (now - h->since_ns) >= HELD_NS ||
-            atomic_load_explicit(&rec_comm_at(h->record.facts.comm)->finalized,
-                                 memory_order_acquire)) {
-            take_record(&h->record);
-            continue;
-        }
-        if (to != h)
-            *to = *h;
-        n++;
-    }
-    held.n = n;
-}
-
-/* Takes a finished record, or keeps it back. */
-static void take_or_hold(const struct jp_rec_record *record)
-{
-    uint32_t i = (held.first + held.n) % HELD;
-
-    if (record->late == 0) {
-        take_record(record);
-        return;
-    }
-    if (held.n == HELD) {
-        take_record(&held.entries[i].record);
-        held.first = (held.first + 1) % HELD;
-        held.n--;
-    }
-    held.entries[i].record = *record;
-    held.entries[i].since_ns = rec_clock_ns();
-    held.n++;
 }
 
 /* -------------------------------------------------- snapshot and counters */
@@ -607,6 +738,7 @@ static void flush(uint64_t now, uint64_t in_flight, uint64_t omitted,
         rec_sink_header();
     tell_comms();
     end_ops();
+    end_times();
     add_snapshot(now, in_flight, omitted);
     add_counters(now, in_flight, final);
     write_out(final);
@@ -626,8 +758,8 @@ static void flush_run(bool final)
     set_full(now);
     /* finished operations before the snapshot: one that ends in between is in
      * the next flush, not in both */
-    rec_op_drain(take_or_hold);
-    release_held(now, final);
+    rec_op_drain(take_record);
+    settle_times(final);
     in_flight = take_snapshot(now, &omitted);
     if (final || is_due(now, in_flight))
         flush(now, in_flight, omitted, final);

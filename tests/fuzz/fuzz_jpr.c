@@ -3,7 +3,7 @@
  *
  * The first byte chooses: 'f' the rest is a file; any other byte is the type of
  * a block (its low half) and the rest its payload, framed here, for no mutation
- * finds a CRC.
+ * finds a CRC. A block of times comes behind operations that wait for theirs.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -86,6 +86,8 @@ static struct outcome read_all(struct jpr_reader *r, size_t n)
         o.errors += rc < 0;
         for (const char *p = err.text; rc < 0 && *p; p++)
             o.sum = o.sum * 31 + (unsigned char) *p;
+        if (rc > 0 && record.type == JPR_OP)
+            o.sum = o.sum * 31 + record.op->exec_ns;
         if (rc > 0)
             look_at(r, &record);
         else
@@ -127,9 +129,34 @@ static void read_both(const uint8_t *bytes, size_t n)
     assert(a.end.offset == b.end.offset && a.end.damaged == b.end.damaged);
 }
 
+/* Puts a block of operations whose times come later. Returns its bytes. */
+static size_t put_ops(uint8_t *out, size_t size)
+{
+    struct jpr_packer *packer = jpr_packer_create();
+    struct jpr_op op = {.func = "AllReduce",
+                        .datatype = "",
+                        .algo = "",
+                        .proto = "",
+                        .api_func = "",
+                        .api_datatype = ""};
+    const uint8_t *raw;
+    size_t n;
+
+    if (!packer)
+        abort();
+    for (op.later = 1; op.later <= 3; op.later++)
+        (void) jpr_packer_add(packer, &op);
+    raw = jpr_packer_end(packer, 0, &n);
+    n = jpr_frame_write(JPR_BLOCK_OPS, raw, n, NULL, out, size);
+    jpr_packer_destroy(packer);
+    return n;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    size_t room = size + JPR_HEAD_BYTES + JPR_FRAME_BYTES;
+    enum { OPS_BYTES = 1024 };
+    size_t room = size + JPR_HEAD_BYTES + OPS_BYTES + JPR_FRAME_BYTES;
+    enum jpr_block type;
     uint8_t *file;
     size_t n;
 
@@ -143,9 +170,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!file)
         abort();
     jpr_head_write(file);
-    n = jpr_frame_write((enum jpr_block)(data[0] & 15), data + 1, size - 1,
-                        NULL, file + JPR_HEAD_BYTES, room - JPR_HEAD_BYTES);
-    read_both(file, JPR_HEAD_BYTES + n);
+    n = JPR_HEAD_BYTES;
+    type = (enum jpr_block)(data[0] & 15);
+    if (type == JPR_BLOCK_TIMES)
+        n += put_ops(file + n, OPS_BYTES);
+    n += jpr_frame_write(type, data + 1, size - 1, NULL, file + n, room - n);
+    read_both(file, n);
     free(file);
     return 0;
 }

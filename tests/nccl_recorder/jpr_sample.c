@@ -112,6 +112,38 @@ const struct jpr_op sample_ops[SAMPLE_OPS] = {
      .enqueue_start_mono_ns = 7000000,
      .enqueue_stop_mono_ns = 7000100,
      .source = JPR_COLLECTIVE_CPU},
+    /* times that came later, in sample_times; those of the second one never */
+    {SHARED, .seq = 9, .count = 512, .bytes = 1024, .n_channels = 2,
+     .enqueue_start_mono_ns = 7100000, .enqueue_stop_mono_ns = 7100900,
+     .kernel_first_mono_ns = 7110000, .kernel_last_mono_ns = 7190000,
+     .gpu_first_ns = 999000400000, .gpu_last_ns = 999000481000,
+     .exec_ns = 80998, .later = 70000},
+    {SHARED, .seq = 10, .count = 512, .bytes = 1024, .n_channels = 2,
+     .enqueue_start_mono_ns = 7200000, .enqueue_stop_mono_ns = 7200900,
+     .kernel_first_mono_ns = 7210000, .kernel_last_mono_ns = 7290000,
+     .later = 70001},
+    {SHARED, .seq = 11, .count = 512, .bytes = 1024, .n_channels = 2,
+     .enqueue_start_mono_ns = 7300000, .enqueue_stop_mono_ns = 7300900,
+     .kernel_first_mono_ns = 7310000, .kernel_last_mono_ns = 7390000,
+     .gpu_first_ns = 999000600000, .gpu_last_ns = UINT64_MAX,
+     .exec_ns = UINT64_MAX, .tag = 5, .symmetric = true, .has_phases = true,
+     .sync_ns = 7, .compute_ns = 8, .close_ns = UINT64_MAX, .later = 70002},
+};
+
+/* In the order of their proof. */
+static const struct jpr_times sample_times[2] = {
+    {.number = 70002,
+     .gpu_first_ns = 999000600000,
+     .gpu_last_ns = UINT64_MAX,
+     .exec_ns = UINT64_MAX,
+     .has_phases = true,
+     .sync_ns = 7,
+     .compute_ns = 8,
+     .close_ns = UINT64_MAX},
+    {.number = 70000,
+     .gpu_first_ns = 999000400000,
+     .gpu_last_ns = 999000481000,
+     .exec_ns = 80998},
 };
 
 const struct jpr_op sample_inflight[SAMPLE_INFLIGHT] = {
@@ -207,6 +239,24 @@ void sample_ops_block(struct sample *file, enum jpr_block type,
     jpr_packer_destroy(packer);
 }
 
+void sample_times_block(struct sample *file, uint64_t settled,
+                        const struct jpr_times *times, int n,
+                        struct jpr_zip *zip)
+{
+    uint8_t raw[4096];
+    struct jpr_out out = {.bytes = raw, .size = sizeof(raw)};
+    struct jpr_times last = {0};
+    int i;
+
+    jpr_put_u64(&out, settled);
+    jpr_put_u64(&out, (uint64_t) n);
+    for (i = 0; i < n; last = times[i++])
+        jpr_put_times(&out, &times[i], &last);
+    if (out.full)
+        abort();
+    sample_block(file, JPR_BLOCK_TIMES, raw, out.used, zip);
+}
+
 void sample_fill(struct sample *file, struct jpr_zip *zip)
 {
     uint8_t raw[4096];
@@ -226,6 +276,8 @@ void sample_fill(struct sample *file, struct jpr_zip *zip)
     sample_ops_block(file, JPR_BLOCK_OPS, sample_ops, SAMPLE_OPS, zip);
     sample_ops_block(file, JPR_BLOCK_INFLIGHT, sample_inflight, SAMPLE_INFLIGHT,
                      zip);
+    sample_times_block(file, 70000, sample_times, 1, zip);
+    sample_times_block(file, 70003, sample_times + 1, 1, zip);
     sample_ops_block(file, JPR_BLOCK_INFLIGHT, NULL, 0, zip);
     out.used = 0;
     jpr_put_room(&out, &sample_room);

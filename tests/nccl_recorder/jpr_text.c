@@ -166,6 +166,8 @@ static void put_op(FILE *out, const struct jpr_reader *r,
         put_u64(out, "compute_ns", op->compute_ns);
         put_u64(out, "close_ns", op->close_ns);
     }
+    if (op->later)
+        put_u64(out, "later", op->later);
     fputs("}\n", out);
 }
 

@@ -326,7 +326,7 @@ static void cut_anywhere(void **state)
 {
     struct jpr_zip *zip = shared_zip();
     static const int per_block[] = {0, 1, 1, 2, SAMPLE_OPS, SAMPLE_INFLIGHT,
-                                    1, 1, 1};
+                                    0, 0, 1, 1, 1};
     struct jpr_end end;
     int packed, errors, whole, want;
     size_t n;
@@ -459,11 +459,151 @@ static void later_releases(void **state)
     assert_int_equal(errors, 0);
     file.bytes[8] = 5;
     assert_null(jpr_open_bytes(file.bytes, file.n, "new", &err));
-    assert_string_equal(err.text, "new: version 5; this release reads 1 to 4");
+    assert_string_equal(err.text,
+                        "new: version 5; this release reads 1, 2, 4, 8");
     assert_null(jpr_open_bytes("{\"header\":", 10, "x.log", &err));
     assert_string_equal(err.text, "x.log: not a recorder file");
     assert_null(jpr_open("/nonexistent.jpr", &err));
     assert_null(jpr_open("/", &err));
+}
+
+/* Reads operations up to the end. Their times are in exec_ns. */
+static int read_times(struct jpr_reader *r, uint64_t *exec_ns, int n)
+{
+    struct jpr_record record;
+    int i = 0, rc;
+
+    assert_non_null(r);
+    while ((rc = jpr_next(r, &record, NULL)) != 0) {
+        if (rc > 0 && record.type == JPR_OP && i < n)
+            exec_ns[i++] = record.op->exec_ns;
+    }
+    return i;
+}
+
+/* The same of a file in memory, which is closed. */
+static int read_times_once(struct jpr_reader *r, uint64_t *exec_ns, int n)
+{
+    int i = read_times(r, exec_ns, n);
+
+    jpr_close(r);
+    return i;
+}
+
+static struct jpr_op later_op(uint64_t number)
+{
+    struct jpr_op op = sample_ops[0];
+
+    op.seq = number;
+    op.later = number;
+    return op;
+}
+
+static struct jpr_times times_of(uint64_t number)
+{
+    return (struct jpr_times){.number = number,
+                              .gpu_first_ns = 1000 * number,
+                              .gpu_last_ns = 1000 * number + 100 + number,
+                              .exec_ns = 100 + number};
+}
+
+/* A damaged block hides the times behind it from the operations before it, and
+ * gives none another one's. */
+static void times_behind_damage(void **state)
+{
+    const struct jpr_op ops[] = {later_op(1), later_op(2), later_op(3)};
+    const struct jpr_times times[] = {times_of(1), times_of(2), times_of(3)};
+    uint64_t exec_ns[4];
+
+    (void) state;
+    for (int damaged = 0; damaged < 2; damaged++) {
+        sample_begin(&file);
+        sample_ops_block(&file, JPR_BLOCK_OPS, ops, 2, NULL);
+        sample_times_block(&file, 2, times, 1, NULL);
+        sample_block(&file, JPR_BLOCK_ROOM, "    ", 4, NULL);
+        sample_ops_block(&file, JPR_BLOCK_OPS, ops + 2, 1, NULL);
+        sample_times_block(&file, 4, times + 1, 2, NULL);
+        file.bytes[file.ends[2] + 1] ^= (uint8_t) damaged;
+        assert_int_equal(
+            read_times_once(jpr_open_bytes(file.bytes, file.n, "t", NULL),
+                            exec_ns, 4),
+            3);
+        assert_int_equal(exec_ns[0], 101);
+        assert_int_equal(exec_ns[1], damaged ? 0 : 102);
+        assert_int_equal(exec_ns[2], 103);
+    }
+}
+
+/* While a file grows, what is read before its times has none. */
+static void times_of_a_growing_file(void **state)
+{
+    const struct jpr_op ops[] = {later_op(1), later_op(2), later_op(3)};
+    const struct jpr_times times[] = {times_of(1), times_of(3), times_of(2)};
+    char path[] = "/tmp/jobprof-jpr-XXXXXX";
+    int fd = mkstemp(path);
+    uint64_t exec_ns[4];
+    struct jpr_reader *r;
+    size_t n;
+
+    (void) state;
+    sample_begin(&file);
+    sample_ops_block(&file, JPR_BLOCK_OPS, ops, 2, NULL);
+    sample_times_block(&file, 2, times, 1, NULL);
+    n = file.n;
+    assert_true(write(fd, file.bytes, n) == (ssize_t) n);
+    r = jpr_open(path, NULL);
+    jpr_follow(r, NULL);
+    assert_int_equal(read_times(r, exec_ns, 4), 2);
+    assert_int_equal(exec_ns[0], 101);
+    assert_int_equal(exec_ns[1], 0);
+    sample_ops_block(&file, JPR_BLOCK_OPS, ops + 2, 1, NULL);
+    sample_times_block(&file, 4, times + 1, 2, NULL);
+    assert_true(write(fd, file.bytes + n, file.n - n) ==
+                (ssize_t) (file.n - n));
+    assert_int_equal(read_times(r, exec_ns, 4), 1);
+    assert_int_equal(exec_ns[0], 103);
+    jpr_close(r);
+    close(fd);
+    unlink(path);
+}
+
+static ssize_t fill_some(void *arg, void *buf, size_t cap)
+{
+    size_t *at = arg;
+    size_t n = file.n - *at < cap ? file.n - *at : cap;
+
+    memcpy(buf, file.bytes + *at, n);
+    *at += n;
+    return (ssize_t) n;
+}
+
+/* The times are more than a window of a stream behind the operations. */
+static void times_far_behind(void **state)
+{
+    enum { BLOCKS = 40, BYTES = 60 * 1024 };
+    const struct jpr_op ops[] = {later_op(1), later_op(2)};
+    const struct jpr_times times[] = {times_of(1), times_of(2)};
+    static char text[BYTES];
+    uint64_t exec_ns[4];
+    size_t at = 0;
+
+    (void) state;
+    sample_begin(&file);
+    sample_ops_block(&file, JPR_BLOCK_OPS, ops, 2, NULL);
+    for (int i = 0; i < BLOCKS; i++) {
+        file.n_ends = 1; /* nobody asks for these */
+        sample_block(&file, (enum jpr_block) 200, text, BYTES, NULL);
+    }
+    sample_times_block(&file, 3, times, 2, NULL);
+    for (int stream = 0; stream < 2; stream++) {
+        assert_int_equal(
+            read_times_once(stream
+                                ? jpr_open_stream(fill_some, &at, "t", NULL)
+                                : jpr_open_bytes(file.bytes, file.n, "t", NULL),
+                            exec_ns, 4),
+            2);
+        assert_true(exec_ns[0] == 101 && exec_ns[1] == 102);
+    }
 }
 
 /* Counters of release 0.1 end before the calls without operation; later ones,
@@ -566,6 +706,9 @@ int main(void)
         cmocka_unit_test(zeros_at_the_end),
         cmocka_unit_test(lying_payloads),
         cmocka_unit_test(later_releases),
+        cmocka_unit_test(times_behind_damage),
+        cmocka_unit_test(times_of_a_growing_file),
+        cmocka_unit_test(times_far_behind),
         cmocka_unit_test(older_counters),
         cmocka_unit_test(older_headers),
         cmocka_unit_test(texts_are_made_harmless),

@@ -5,6 +5,7 @@
  * own functions: docs/dev/recorder-format.md, "Kernel events".
  */
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -725,6 +726,8 @@ static void overrun(struct rec_scene *s)
     for (uint64_t i = 0; i < LAG; i++)
         ops[i] = launch(s, comm, NULL, i, 1);
     for (uint64_t i = 0; i < LAG; i += STEP) { /* it reports some at a time */
+        if (i == 2 * STEP && getenv("TEST_SLOWLY"))
+            scene_wait(s, "{\"type\":\"op\",", 2 * STEP);
         for (uint64_t k = i; k < i + STEP; k++) {
             uint64_t work = k + (LAG - 1 - k) / 64 * 64; /* last in its slot */
 
@@ -742,41 +745,60 @@ static void overrun(struct rec_scene *s)
     CHECK(s->api->finalize(comm) == 0);
 }
 
+/* The same if the first ones are in the file before anything shows that. */
 static void an_overrun_ring(void **state)
 {
     struct rec_result r;
 
     (void) state;
-    rec_harness_run(overrun, 6, &r);
-    assert_ok(r);
-    assert_int_equal(r.n_ops, LAG + 1);
-    assert_int_equal(has(&r, "\"exec_us\":7,"), 1);
-    assert_int_equal(has(&r, "\"unsure\":true"), 0);
-    assert_true(doubts(&r, "0xa", 0));
-    /* those of the first lap looked right until a stamp ran backwards */
-    assert_int_equal(has(&r, "\"exec_us\":0,\"source\":\"kernel_gpu\""), LAG);
-    assert_int_equal(has(&r, "\"exec_us\":9,"), 0);
-    rec_harness_fini(&r);
+    for (int slowly = 0; slowly < 2; slowly++) {
+        if (slowly)
+            setenv("TEST_SLOWLY", "1", 1);
+        rec_harness_run(overrun, 6, &r);
+        unsetenv("TEST_SLOWLY");
+        assert_ok(r);
+        assert_int_equal(r.n_ops, LAG + 1);
+        assert_int_equal(has(&r, "\"exec_us\":7,"), 1);
+        assert_int_equal(has(&r, "\"unsure\":true"), 0);
+        assert_true(doubts(&r, "0xa", 0));
+        /* those of the first lap looked right until a stamp ran backwards */
+        assert_int_equal(has(&r, "\"exec_us\":0,\"source\":\"kernel_gpu\""),
+                         LAG);
+        assert_int_equal(has(&r, "\"exec_us\":9,"), 0);
+        assert_true(!slowly || has(&r, "\"later\":") >= 2 * STEP);
+        assert_true(has(&r, "\"refused\":160}") >= 1);
+        rec_harness_fini(&r);
+    }
 }
 
-/* A program that is far ahead of the GPU, and a progress thread that is not. */
+/* A program that is far ahead of the GPU, and a progress thread that is not.
+ * How it ends: all are reported, or the half: the process is killed, or the
+ * communicator ends. */
 static void far_ahead(struct rec_scene *s)
 {
+    const char *end = getenv("TEST_END");
     void *comm = scene_comm(s, "ahead", 0xa, 0, 2);
     void *ops[LAG];
 
     for (uint64_t i = 0; i < LAG; i++)
         ops[i] = launch(s, comm, NULL, i, 1);
     for (uint64_t i = 0; i < LAG; i++) {
-        if (i == LAG / 2)
-            usleep(500000);
+        if (i == LAG / 2) {
+            scene_wait(s, "{\"type\":\"op\",", LAG / 2);
+            if (end && !strcmp(end, "kill"))
+                raise(SIGKILL);
+            if (end)
+                break;
+        }
         CHECK(report(s, comm, ops[i], 10000 * (i + 1), 10000 * (i + 1) + 9000));
     }
-    scene_wait(s, "\"exec_us\":9,", LAG);
-    _exit(0);
+    if (!end)
+        scene_wait(s, "\"exec_us\":9,", LAG);
+    CHECK(s->api->finalize(comm) == 0);
 }
 
-/* A long queue looks as a thread that lags does. All have their times. */
+/* A long queue looks as a thread that lags does. All are written at once, and
+ * have their times once it is empty. */
 static void a_queue_that_empties(void **state)
 {
     struct rec_result r;
@@ -786,6 +808,42 @@ static void a_queue_that_empties(void **state)
     assert_ok(r);
     assert_int_equal(r.n_ops, LAG);
     assert_int_equal(has(&r, "\"exec_us\":9,"), LAG);
+    assert_true(has(&r, "\"later\":") >= LAG / 2);
+    assert_int_equal(has(&r, "\"refused\":0}"), 0);
+    rec_harness_fini(&r);
+}
+
+/* No record is lost, and no time is told that nothing has proven. */
+static void a_queue_in_a_killed_process(void **state)
+{
+    struct rec_result r;
+
+    (void) state;
+    setenv("TEST_END", "kill", 1);
+    rec_harness_run(far_ahead, 6, &r);
+    unsetenv("TEST_END");
+    assert_true(WIFSIGNALED(r.status) && WTERMSIG(r.status) == SIGKILL);
+    assert_int_equal(r.n_ops, LAG / 2);
+    assert_int_equal(r.n_bad, 0);
+    assert_int_equal(has(&r, "\"gpu_first\":0,\"gpu_last\":0,\"exec_ns\":0,"),
+                     LAG / 2);
+    assert_int_equal(has(&r, "\"kernel_last\":0,"), 0);
+    rec_harness_fini(&r);
+}
+
+static void a_queue_that_never_empties(void **state)
+{
+    struct rec_result r;
+
+    (void) state;
+    setenv("TEST_END", "finalize", 1);
+    rec_harness_run(far_ahead, 6, &r);
+    unsetenv("TEST_END");
+    assert_ok(r);
+    assert_int_equal(r.n_ops, LAG);
+    assert_int_equal(has(&r, "\"incomplete\":true"), LAG / 2);
+    assert_int_equal(has(&r, "\"exec_us\":9,"), 0);
+    assert_true(has(&r, "\"refused\":80}") >= 1);
     rec_harness_fini(&r);
 }
 
@@ -840,6 +898,8 @@ int main(void)
         cmocka_unit_test(later_stale_stamps_overtake_nothing),
         cmocka_unit_test(an_overrun_ring),
         cmocka_unit_test(a_queue_that_empties),
+        cmocka_unit_test(a_queue_in_a_killed_process),
+        cmocka_unit_test(a_queue_that_never_empties),
         cmocka_unit_test(no_number_of_channels),
     };
 
