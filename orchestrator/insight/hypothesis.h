@@ -34,7 +34,7 @@ enum jp_hypothesis_id {
     JP_HYPOTHESIS_SMALL_MESSAGES,
     JP_HYPOTHESIS_TOPOLOGY,
     JP_HYPOTHESIS_DATA_LOSS,
-    JP_HYPOTHESIS_GPU_TIME, /* from exports of nsys */
+    JP_HYPOTHESIS_GPU_TIME, /* a feature answers it */
     JP_N_HYPOTHESES
 };
 
@@ -98,8 +98,8 @@ struct jp_hypotheses {
 
 /* Answers a question. least: the smallest effect that would have been seen,
  * NAN: unknown. text (printf) may be NULL; of a question that is not
- * judged it is the reason, shorter than a line. "Not found" becomes "not judged" if only an
- * impossible effect would have been seen. h may be NULL. */
+ * judged it is the reason, shorter than a line. "Not found" becomes "not
+ * judged" if only an impossible effect would have been seen. h may be NULL. */
 __attribute__((format(printf, 5, 6))) void
 hypothesis_set(struct jp_hypotheses *h, enum jp_hypothesis_id id,
                enum jp_hypothesis_state state, double least, const char *text,
