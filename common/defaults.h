@@ -128,19 +128,6 @@
 /* Leave the file system usable: below this nothing is written. */
 #define JP_DEF_MIN_FREE "1G"
 
-/* --- nsys ----------------------------------------------------------------- */
-
-/* Up to this number of tasks, all of them run under nsys; otherwise the first
- * of each node. Each writes a file that is exported and read. */
-#define JP_NSYS_ALL_MAX 32
-
-/* What nsys traces: the sources of the report's tables. */
-#define JP_DEF_NSYS_TRACE "cuda;nvtx"
-
-/* Seconds that nsys may take after the end of its program to write its file.
- * Files of a GiB have taken more than a minute; the job cannot end before. */
-#define JP_DEF_NSYS_WAIT_S 120
-
 /* Processes of a node that are watched for hangs; 16 tasks of 32 workers. A node
  * agent takes 15 MiB for so many. */
 #define JP_WATCHED_PROCESSES 512

@@ -185,6 +185,9 @@ struct backend {
     /* Checks what the tasks of an imagined step would use on this host. */
     void (*check_step)(const struct backend_host *host,
                        const struct jp_jobconf *conf);
+    /* Files that `jobprof aggregate` knows as this backend's, besides records
+     * of its reader; a row without `one` ends them. NULL: none. */
+    const struct filekind_row *kinds;
     /* Whether a file that is named like a log of a profiler is something else
      * of this backend's, which no reader takes. dir, name: as for openat().
      * NULL: there is no such file. */

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "common/error.h"
 #include "common/record.h"
@@ -181,5 +182,48 @@ void reader_states_destroy(struct reader_states *states); /* takes NULL */
 int reader_read(struct reader_states *states, const struct backend *backend,
                 const struct reader_input *in, const struct reader_sink *sink,
                 struct source_facts *facts);
+
+/* --- kinds of files, which orchestrator/ingest/filekinds.h tells apart -----
+ */
+
+/* What a row may look at. */
+struct filekind_look {
+    const char *name;   /* without its folder */
+    const char *folder; /* name of the folder, or "" */
+    const char *head;   /* the first bytes, unpacked */
+    size_t len;
+    bool given; /* the user has named this file itself */
+};
+
+/* Bytes of a file that a row gets. Properties of eight GPUs, which come first
+ * in a Kineto trace, take about 4 KB. */
+#define FILEKIND_HEAD 65536
+
+struct filekind_row {
+    const char *one, *many; /* "Kineto trace", "Kineto traces" */
+    bool (*probe)(const struct filekind_look *look); /* NULL: by the walk */
+    bool joined; /* aggregate_run may read it; otherwise another reader does, or
+                    none */
+    bool stranger; /* no reader takes it */
+    /* what to do with a stranger, a sentence; NULL: nothing is known */
+    const char *advice;
+    bool by_name; /* of a backend: the probe needs no content */
+};
+
+/* Whether the name ends in one of the endings, and is longer. NULL ends them.
+ */
+static inline bool filekind_ends_in(const char *name,
+                                    const char *const *endings)
+{
+    size_t len = strlen(name);
+
+    for (; *endings; endings++) {
+        size_t n = strlen(*endings);
+
+        if (len > n && !strcmp(name + len - n, *endings))
+            return true;
+    }
+    return false;
+}
 
 #endif

@@ -428,7 +428,7 @@ struct jp_quality {
                                       since 1970; 0: one of them has none */
     uint64_t damaged_blocks;       /* of recordings, not used */
     uint64_t traces;               /* files of NVIDIA's example plugin */
-    uint64_t kernel_traces; /* files of PyTorch's profiler and of nsys that show
+    uint64_t kernel_traces; /* traces of GPUs, such as PyTorch's, that show
                                kernels (traced) */
     uint64_t trace_most[JP_TRACE_POOLS]; /* the most events in one trace */
     uint64_t overflow_records; /* part of expected: records in gaps of the

@@ -45,8 +45,8 @@ int export_inspector(struct jp_recwalk *walk, const char *dir, FILE *out,
  * communicator) by their process's own clock. The walk's counts then include
  * them.
  *
- * Exports of nsys (.sqlite) add kernels and copies to the process of their
- * rank, one thread per stream (export_nsys.c), by utcEpochNs.
+ * Files of features add events of GPUs, such as kernels and copies, to the
+ * process of their rank, one thread per stream (struct feature_events).
  *
  * Times are in us since the wall clock of the earliest header, which is stored
  * in otherData.origin_unix_us. If clocks (common/clockmap.h) has the offsets of
@@ -102,38 +102,5 @@ char *trace_event_describe(const struct jp_recfile *file,
  * that it came from, or NULL. */
 char *trace_event_of_record(const struct record *record,
                             const struct trace_op *op);
-
-/* --- export_nsys.c: GPU activity from nsys exports in a trace of events --- */
-
-/* An export has times since the start of its session. utcEpochNs converts them
- * to the clock of its node, and the report's clocks to the clock common to all
- * nodes. Kernels and copies are thus aligned with the collectives, as precisely
- * as both conversions are known. */
-
-struct export_nsys_one;
-
-struct export_nsys {
-    struct export_nsys_one *at; /* by rank */
-    size_t n;
-    uint64_t first_ns; /* the earliest start in unix ns, by the common clock;
-                          UINT64_MAX: none */
-    size_t bad;        /* exports without a start, or damaged */
-};
-
-/* Finds the exports (.sqlite) among and below the inputs that contain the start
- * of their session. say (NULL: nobody) is told of each other one, and why. 0, or
- * -1 without memory: the list is empty. Fini takes zeros. */
-int export_nsys_find(struct export_nsys *list, const char *const *inputs,
-                     size_t n, const struct clockmap *clocks,
-                     void (*say)(void *arg, const char *text), void *arg);
-void export_nsys_fini(struct export_nsys *list);
-
-/* Writes the events of all exports: one process per rank, one thread per stream
- * of a GPU. pid is the rank's number (is_named marks those that already have a
- * name), or counts from free_pid. *comma: a comma is needed before the next
- * event. Returns the number of exports found to be damaged. */
-size_t export_nsys_write(const struct export_nsys *list, uint64_t origin_ns,
-                         const bool *is_named, size_t n_named,
-                         uint64_t free_pid, bool *comma, FILE *out);
 
 #endif

@@ -4,8 +4,8 @@
  * the trace's zero, and the ranks of processes. The second writes process by
  * process. Recordings have their operations in the order of their ends, viewers
  * need the order of starts, so a heap of 32,768 events sorts them
- * (trace_queue). Files of other profilers follow (struct foreign), then exports
- * of nsys. */
+ * (trace_queue). Files of other profilers follow (struct foreign), then events
+ * of features. */
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -18,6 +18,7 @@
 #include "common/json_stream.h"
 #include "common/vector.h"
 #include "orchestrator/export/export.h"
+#include "orchestrator/feature/feature.h"
 #include "orchestrator/ingest/hangs.h"
 #include "orchestrator/show/jobranks.h"
 #include "plugins/backend.h"
@@ -712,13 +713,42 @@ static void write_process(struct trace *t, struct jp_recwalk *walk)
     pending_fini(&pending);
 }
 
+/* Finds the files of all features that have events of GPUs. */
+static int find_events(struct jp_recwalk *walk, const struct clockmap *clocks,
+                       struct feature_found gpus[FEATURES_MAX])
+{
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->events &&
+            feature_registry[i]->events->find(&gpus[i], walk->inputs,
+                                              walk->n_inputs, clocks, walk->say,
+                                              walk->arg) < 0)
+            return -1;
+    return 0;
+}
+
+static void write_events(struct trace *t, struct jp_recwalk *walk,
+                         const struct feature_found gpus[FEATURES_MAX])
+{
+    for (size_t i = 0; feature_registry[i]; i++) {
+        const struct feature_events *events = feature_registry[i]->events;
+
+        if (!events)
+            continue;
+        walk->troubles += gpus[i].bad + events->write(&gpus[i], t->origin_ns,
+                                                      t->taken, t->n_taken,
+                                                      2 * FREE_PIDS, &t->comma,
+                                                      t->out);
+        walk->files += gpus[i].n;
+        t->done->files += gpus[i].n;
+    }
+}
+
 int export_chrome(struct jp_recwalk *walk, const struct clockmap *clocks,
                   FILE *out, struct export_done *done, struct jp_error *err)
 {
     struct trace t = {.out = out, .done = done, .clocks = clocks};
     struct foreign others = {.t = &t, .first_us = UINT64_MAX / 1000};
-    struct export_nsys gpus = {0};
-    size_t bad;
+    struct feature_found gpus[FEATURES_MAX] = {{.n = 0}};
     int rc = -1;
 
     if (trace_queue_init(&t.queue) < 0)
@@ -729,8 +759,7 @@ int export_chrome(struct jp_recwalk *walk, const struct clockmap *clocks,
     if (t.ranks && others.ranks)
         read_foreign(walk, &others, look_at, NULL);
     if (!t.ranks || !others.ranks || others.no_memory ||
-        export_nsys_find(&gpus, walk->inputs, walk->n_inputs, clocks, walk->say,
-                         walk->arg) < 0 ||
+        find_events(walk, clocks, gpus) < 0 ||
         jobranks_decide(others.ranks) < 0) {
         error_set(err, "out of memory");
         goto out;
@@ -739,8 +768,9 @@ int export_chrome(struct jp_recwalk *walk, const struct clockmap *clocks,
     if (others.first_us < UINT64_MAX / 1000 &&
         (!t.origin_ns || others.first_us * 1000 < t.origin_ns))
         t.origin_ns = others.first_us * 1000;
-    if (gpus.n && (!t.origin_ns || gpus.first_ns < t.origin_ns))
-        t.origin_ns = gpus.first_ns;
+    for (size_t i = 0; i < FEATURES_MAX; i++)
+        if (gpus[i].n && (!t.origin_ns || gpus[i].first_ns < t.origin_ns))
+            t.origin_ns = gpus[i].first_ns;
     /* the head, then all events */
     fprintf(out,
             "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"origin_unix_us\":"
@@ -752,11 +782,7 @@ int export_chrome(struct jp_recwalk *walk, const struct clockmap *clocks,
     while (!ferror(out) && (t.file = recwalk_open(walk)))
         write_process(&t, walk);
     read_foreign(walk, &others, take_records, end_foreign);
-    bad = export_nsys_write(&gpus, t.origin_ns, t.taken, t.n_taken,
-                            2 * FREE_PIDS, &t.comma, out);
-    walk->files += gpus.n;
-    walk->troubles += gpus.bad + bad;
-    done->files += gpus.n;
+    write_events(&t, walk, gpus);
     fputs("\n]}\n", out);
     if (fflush(out) != 0 || ferror(out))
         error_set(err, "output failed: %m");
@@ -766,7 +792,9 @@ out:
     trace_queue_fini(&t.queue);
     jobranks_destroy(t.ranks);
     jobranks_destroy(others.ranks);
-    export_nsys_fini(&gpus);
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->events)
+            feature_registry[i]->events->fini(&gpus[i]);
     free(others.comms);
     free(t.taken);
     free(t.comms);

@@ -23,7 +23,8 @@
 #include "common/error.h"
 #include "common/jobconf.h"
 
-struct backend;   /* plugins/backend.h */
+struct backend; /* plugins/backend.h */
+struct clockmap;
 struct filekinds; /* orchestrator/ingest/filekinds.h */
 struct first_screen_tile;
 struct jp_chart;
@@ -187,6 +188,32 @@ struct feature_format {
     int (*export_step)(const char *step, const struct feature_export *how,
                        struct feature_exported *done, struct jp_error *err);
     const char *lost; /* what follows a number of lost values, in a line */
+};
+
+/* Files with events of GPUs, for a trace of events (`jobprof export chrome`).
+ */
+struct feature_found {
+    size_t n;          /* files */
+    uint64_t first_ns; /* the earliest start in unix ns, by the clock common to
+                          all nodes; UINT64_MAX: none */
+    size_t bad;        /* files that cannot be placed in time, or damaged */
+    void *list;        /* the feature's */
+};
+
+struct feature_events {
+    /* Finds them among and below the inputs. say (NULL: nobody) is told of each
+     * file that cannot be used, and why. 0, or -1 without memory. */
+    int (*find)(struct feature_found *found, const char *const *inputs,
+                size_t n, const struct clockmap *clocks,
+                void (*say)(void *arg, const char *text), void *arg);
+    /* Writes their events: one process per rank, one thread per stream of a
+     * GPU. pid is the rank's number (is_named marks those that already have a
+     * name), or counts from free_pid. *comma: a comma is needed before the next
+     * event. Returns the number of files found to be damaged. */
+    size_t (*write)(const struct feature_found *found, uint64_t origin_ns,
+                    const bool *is_named, size_t n_named, uint64_t free_pid,
+                    bool *comma, FILE *out);
+    void (*fini)(struct feature_found *found); /* takes zeros */
 };
 
 struct feature {
@@ -354,6 +381,7 @@ struct feature {
     const char *(*missing)(const struct json_t *summary);
 
     const struct feature_format *format; /* of FEATURE_FORMAT */
+    const struct feature_events *events; /* for traces; NULL: none */
 
     /* --- `jobprof show` with its name as an option, for data of read_hang */
 

@@ -16,24 +16,10 @@
 #include "common/quote.h"
 #include "common/vector.h"
 #include "plugins/backend.h"
-#include "plugins/copper/copper_counts.h"
 #include "plugins/kineto/kineto.h"
 #include "plugins/nccl_example/example.h"
 
 /* --- one test for each kind ---------------------------------------------- */
-
-static bool ends_in(const char *name, const char *const *endings)
-{
-    size_t len = strlen(name);
-
-    for (; *endings; endings++) {
-        size_t n = strlen(*endings);
-
-        if (len > n && !strcmp(name + len - n, *endings))
-            return true;
-    }
-    return false;
-}
 
 static bool is_named(const char *name, const char *const *names)
 {
@@ -78,29 +64,15 @@ static bool is_own(const struct filekind_look *look)
                                         NULL};
     static const char *const endings[] = {".jpp", NULL};
 
-    return !look->given &&
-           (is_named(look->name, names) || ends_in(look->name, endings));
+    return !look->given && (is_named(look->name, names) ||
+                            filekind_ends_in(look->name, endings));
 }
 
 static bool is_recording(const struct filekind_look *look)
 {
     static const char *const endings[] = {".jpr", ".jpr.gz", NULL};
 
-    return ends_in(look->name, endings);
-}
-
-static bool is_nsys(const struct filekind_look *look)
-{
-    static const char *const endings[] = {".sqlite", NULL};
-
-    return ends_in(look->name, endings);
-}
-
-static bool is_nsys_report(const struct filekind_look *look)
-{
-    static const char *const endings[] = {".nsys-rep", ".qdrep", NULL};
-
-    return ends_in(look->name, endings);
+    return filekind_ends_in(look->name, endings);
 }
 
 static bool has_magic(const struct filekind_look *look, size_t at,
@@ -153,16 +125,6 @@ static bool is_page(const struct filekind_look *look)
     return false;
 }
 
-static bool is_copper(const struct filekind_look *look)
-{
-    static const char *const logs[] = {"-output.log", NULL};
-    struct copper_name name;
-
-    if (ends_in(look->name, logs))
-        return !look->len || copper_log_probe(look->head, look->len);
-    return copper_name_parse(look->folder, look->name, &name);
-}
-
 static bool is_kineto(const struct filekind_look *look)
 {
     return look->len && kineto_begins(look->head, look->len);
@@ -210,7 +172,8 @@ static bool is_trace(const struct filekind_look *look)
 {
     static const char *const endings[] = {".json", ".json.gz", ".txt", NULL};
 
-    return look->len && (look->given || ends_in(look->name, endings)) &&
+    return look->len &&
+           (look->given || filekind_ends_in(look->name, endings)) &&
            example_reader.probe(look->name, look->head, look->len);
 }
 
@@ -250,7 +213,7 @@ static bool is_log(const struct filekind_look *look)
     static const char *const endings[] = {".log", ".log.gz", ".jsonl",
                                           ".jsonl.gz", NULL};
 
-    return (look->given || ends_in(look->name, endings)) &&
+    return (look->given || filekind_ends_in(look->name, endings)) &&
            (has_object_line(look) || is_inspectors_name(look->name));
 }
 
@@ -279,18 +242,11 @@ static bool is_pretty(const struct filekind_look *look)
     return at < look->len && look->head[at] == '\n';
 }
 
-const struct filekind_row filekinds_rows[FILEKIND_N] = {
+static const struct filekind_row rows[FILEKIND_N] = {
     [FILEKIND_OWN] = {"file of jobprof's", "files of jobprof's", is_own, true},
     [FILEKIND_RECORDING] = {"recording of jobprof's recorder",
                             "recordings of jobprof's recorder", is_recording,
                             true},
-    [FILEKIND_NSYS] = {"Nsight Systems export", "Nsight Systems exports",
-                       is_nsys, false},
-    [FILEKIND_REPORT] = {"Nsight Systems report without an export",
-                         "Nsight Systems reports without an export",
-                         is_nsys_report, .stranger = true,
-                         .advice = "Export the reports: nsys export --type "
-                                   "sqlite FILE. The .sqlite is read."},
     [FILEKIND_ARCHIVE] = {"archive or compressed file",
                           "archives or compressed files", is_archive,
                           .stranger = true,
@@ -304,8 +260,6 @@ const struct filekind_row filekinds_rows[FILEKIND_N] = {
                        .stranger = true,
                        .advice = "A page in place of data: did a download "
                                  "fail? Fetch the files again."},
-    [FILEKIND_COPPER] = {"file of a Copper cache", "files of a Copper cache",
-                         is_copper, true},
     [FILEKIND_FLIGHT] = {"Flight Recorder dump", "Flight Recorder dumps",
                          is_flight, false},
     [FILEKIND_PICKLE] = {"pickle of another program",
@@ -336,11 +290,37 @@ const struct filekind_row filekinds_rows[FILEKIND_N] = {
                           NULL, false, .stranger = true},
 };
 
+/* The k-th row of all backends, by_name or not; an empty one if there is
+ * none. */
+static const struct filekind_row *of_backends(unsigned k, bool by_name)
+{
+    static const struct filekind_row none = {.one = "", .many = ""};
+
+    for (size_t i = 0; backend_registry[i]; i++)
+        for (const struct filekind_row *row = backend_registry[i]->kinds;
+             row && row->one; row++)
+            if (row->by_name == by_name && !k--)
+                return row;
+    return &none;
+}
+
+const struct filekind_row *filekinds_row(enum filekind kind)
+{
+    if (kind >= FILEKIND_NAMED && kind < FILEKIND_NAMED + FILEKIND_PLACES)
+        return of_backends(kind - FILEKIND_NAMED, true);
+    if (kind >= FILEKIND_LOOKED && kind < FILEKIND_LOOKED + FILEKIND_PLACES)
+        return of_backends(kind - FILEKIND_LOOKED, false);
+    return &rows[kind];
+}
+
 enum filekind filekinds_of(const struct filekind_look *look)
 {
-    for (int kind = 0; kind < FILEKIND_N; kind++)
-        if (filekinds_rows[kind].probe && filekinds_rows[kind].probe(look))
+    for (int kind = 0; kind < FILEKIND_N; kind++) {
+        const struct filekind_row *row = filekinds_row((enum filekind) kind);
+
+        if (row->probe && row->probe(look))
             return (enum filekind) kind;
+    }
     return FILEKIND_UNKNOWN;
 }
 
@@ -353,7 +333,7 @@ static bool is_by_name(const char *name, enum filekind *kind)
 
     *kind = filekinds_of(&look);
     return *kind == FILEKIND_OWN || *kind == FILEKIND_RECORDING ||
-           *kind == FILEKIND_NSYS || *kind == FILEKIND_REPORT;
+           filekinds_row(*kind)->by_name;
 }
 
 /* Reads the first bytes of a file. Returns how many, or -1. */
@@ -508,9 +488,9 @@ enum logwalk_use filekinds_use(const void *arg, const char *path)
 
     if (found->n_files)
         at = bsearch(&key, found->files, found->n_files, sizeof(key), by_path);
-    if (!at || filekinds_rows[at->kind].joined)
+    if (!at || filekinds_row(at->kind)->joined)
         return LOGWALK_KEEP;
-    return filekinds_rows[at->kind].stranger ? LOGWALK_SKIP : LOGWALK_DROP;
+    return filekinds_row(at->kind)->stranger ? LOGWALK_SKIP : LOGWALK_DROP;
 }
 
 const char *filekinds_odd_name(const struct filekinds *found, size_t *at)
@@ -545,7 +525,7 @@ char *filekinds_text(const struct filekinds *found, char buf[FILEKINDS_TEXT])
 
     *buf = '\0';
     for (int kind = FILEKIND_OWN + 1; out && kind < FILEKIND_N; kind++) {
-        const struct filekind_row *row = &filekinds_rows[kind];
+        const struct filekind_row *row = filekinds_row((enum filekind) kind);
         size_t n = found->n[kind];
 
         if (!n)
@@ -567,7 +547,7 @@ char *filekinds_text(const struct filekinds *found, char buf[FILEKINDS_TEXT])
 bool filekinds_none(const struct filekinds *found)
 {
     for (int kind = FILEKIND_OWN + 1; kind < FILEKIND_N; kind++)
-        if (found->n[kind] && !filekinds_rows[kind].stranger)
+        if (found->n[kind] && !filekinds_row((enum filekind) kind)->stranger)
             return false;
     return true;
 }
@@ -578,9 +558,10 @@ const char *filekinds_advice(const struct filekinds *found)
     size_t most = 0;
 
     for (int kind = 0; kind < FILEKIND_N; kind++)
-        if (filekinds_rows[kind].advice && found->n[kind] > most) {
+        if (filekinds_row((enum filekind) kind)->advice &&
+            found->n[kind] > most) {
             most = found->n[kind];
-            advice = filekinds_rows[kind].advice;
+            advice = filekinds_row((enum filekind) kind)->advice;
         }
     return advice;
 }

@@ -6,7 +6,8 @@
  * table says which kinds there are, how a file is recognised, and how many of
  * them are called (filekinds_text).
  *
- * To add a kind: a constant of enum filekind and a row of filekinds_rows. Rows
+ * To add a kind: a row of its backend (kinds of struct backend), or for what
+ * belongs to none, a constant of enum filekind and a row of filekinds.c. Rows
  * are asked in the order of the enum, and the first one that accepts wins.
  */
 #ifndef JP_INGEST_FILEKINDS_H
@@ -18,53 +19,39 @@
 
 #include "common/error.h"
 #include "orchestrator/ingest/logwalk.h"
+#include "plugins/reader.h"
+
+/* Most rows of all backends together, of each sort. */
+enum { FILEKIND_PLACES = 4 };
 
 enum filekind {
     FILEKIND_OWN,       /* jobprof's own files beside the data */
     FILEKIND_RECORDING, /* .jpr of jobprof's recorder */
-    FILEKIND_NSYS,      /* an export of Nsight Systems */
-    FILEKIND_REPORT,    /* a report of Nsight Systems without an export */
-    FILEKIND_ARCHIVE,   /* packed in another way than .gz, or several files */
-    FILEKIND_UTF16,     /* text in UTF-16 */
-    FILEKIND_PAGE,      /* HTML or XML: an error message of a server */
-    FILEKIND_COPPER,    /* of the Copper cache */
-    FILEKIND_FLIGHT,    /* a dump of PyTorch's Flight Recorder */
-    FILEKIND_PICKLE,    /* of another program, such as a memory snapshot */
-    FILEKIND_KINETO,    /* a trace of PyTorch's profiler */
-    FILEKIND_CHROME,    /* a trace of another program in the same format */
-    FILEKIND_TRACE,     /* of NVIDIA's example plugin */
-    FILEKIND_LOG,       /* of NCCL Inspector: a JSON object a line */
-    FILEKIND_OTHER,     /* of another profiler that has a reader in plugins/ */
-    FILEKIND_PRETTY,    /* JSON over several lines that no reader knows */
+    /* what backends know by its name (kinds of struct backend, by_name) */
+    FILEKIND_NAMED,
+    /* packed in another way than .gz, or several files */
+    FILEKIND_ARCHIVE = FILEKIND_NAMED + FILEKIND_PLACES,
+    FILEKIND_UTF16, /* text in UTF-16 */
+    FILEKIND_PAGE,  /* HTML or XML: an error message of a server */
+    /* what they know by its content */
+    FILEKIND_LOOKED,
+    /* a dump of PyTorch's Flight Recorder */
+    FILEKIND_FLIGHT = FILEKIND_LOOKED + FILEKIND_PLACES,
+    FILEKIND_PICKLE, /* of another program, such as a memory snapshot */
+    FILEKIND_KINETO, /* a trace of PyTorch's profiler */
+    FILEKIND_CHROME, /* a trace of another program in the same format */
+    FILEKIND_TRACE,  /* of NVIDIA's example plugin */
+    FILEKIND_LOG,    /* of NCCL Inspector: a JSON object a line */
+    FILEKIND_OTHER,  /* of another profiler that has a reader in plugins/ */
+    FILEKIND_PRETTY, /* JSON over several lines that no reader knows */
     FILEKIND_EMPTY,
     FILEKIND_UNREADABLE,
     FILEKIND_UNKNOWN,
     FILEKIND_N
 };
 
-/* What a row may look at. */
-struct filekind_look {
-    const char *name;   /* without its folder */
-    const char *folder; /* name of the folder, or "" */
-    const char *head;   /* the first bytes, unpacked */
-    size_t len;
-    bool given; /* the user has named this file itself */
-};
-
-/* Bytes of a file that a row gets. Properties of eight GPUs, which come first
- * in a Kineto trace, take about 4 KB. */
-#define FILEKIND_HEAD 65536
-
-struct filekind_row {
-    const char *one, *many; /* "Kineto trace", "Kineto traces" */
-    bool (*probe)(const struct filekind_look *look); /* NULL: by the walk */
-    bool joined; /* aggregate_run may read it; otherwise another reader does, or
-                    none */
-    bool stranger; /* no reader takes it */
-    /* what to do with a stranger, a sentence; NULL: nothing is known */
-    const char *advice;
-};
-extern const struct filekind_row filekinds_rows[FILEKIND_N];
+/* The row of a kind. Its one is "" if no backend fills the place. */
+const struct filekind_row *filekinds_row(enum filekind kind);
 
 struct filekinds_file {
     char *path;

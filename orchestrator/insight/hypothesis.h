@@ -34,7 +34,7 @@ enum jp_hypothesis_id {
     JP_HYPOTHESIS_SMALL_MESSAGES,
     JP_HYPOTHESIS_TOPOLOGY,
     JP_HYPOTHESIS_DATA_LOSS,
-    JP_HYPOTHESIS_GPU_TIME, /* from exports of nsys */
+    JP_HYPOTHESIS_GPU_TIME, /* a feature answers it */
     JP_N_HYPOTHESES
 };
 

@@ -66,7 +66,7 @@
          "would have been seen is more than {} of the run",
          "a rank that costs less is hardly worth a search; an all-clear that "
          "misses more is none"},
-    /* --- what coincides with a finding (orchestrator/util/cause.h) */
+    /* --- what coincides with a finding (coincides of struct feature) */
     [JP_LIMIT_CAUSE_CHANCE] =
         {"cause_chance_max", 1e-3, JP_LIMIT_IS_NUMBER,
          "A difference from the peers is not a cause if its chance is "

@@ -246,4 +246,5 @@ const struct feature feature_nsys = {
     .sections = nsys_sections,
     .further_tiles = put_tiles,
     .undone = put_undone,
+    .events = &nsys_events,
 };

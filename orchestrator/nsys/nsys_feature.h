@@ -12,6 +12,10 @@
 #include "orchestrator/report/sections.h"
 
 extern const struct feature feature_nsys;
+
+/* nsys_events.c */
+extern const struct feature_events nsys_events;
+
 #define NSYS_FEATURE "nsys" /* its name */
 
 /* The report's exports, or NULL. */

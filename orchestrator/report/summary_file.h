@@ -93,7 +93,7 @@ void json_out_real(struct jp_json *json, json_t *object, const char *key,
 int json_out_dump(struct jp_json *json, json_t *root, FILE *out,
                   struct jp_error *err);
 
-/* The value of a setting in a list of job{}, "util_settings"; "": none. */
+/* The value of a setting in a list of job{}, such as "settings"; "": none. */
 const char *summary_file_setting(const json_t *root, const char *list,
                                  const char *key);
 

@@ -133,10 +133,27 @@ static void check_host(const struct backend_host *host)
     free(daemon);
 }
 
+static bool is_copper(const struct filekind_look *look)
+{
+    static const char *const logs[] = {"-output.log", NULL};
+    struct copper_name name;
+
+    if (filekind_ends_in(look->name, logs))
+        return !look->len || copper_log_probe(look->head, look->len);
+    return copper_name_parse(look->folder, look->name, &name);
+}
+
+static const struct filekind_row kinds[] = {{.one = "file of a Copper cache",
+                                             .many = "files of a Copper cache",
+                                             .probe = is_copper,
+                                             .joined = true},
+                                            {.one = NULL}};
+
 /* the registry is generated and has no header */
 extern const struct backend backend_copper;
 const struct backend backend_copper = {
     .abi = BACKEND_ABI,
+    .kinds = kinds,
     .about = {.name = "copper",
               .title = "Copper",
               .option = OPTION_COPPER,

@@ -177,9 +177,39 @@ static int look(const struct jp_plan *plan, backend_note *say, void *arg,
         err);
 }
 
+static bool is_export(const struct filekind_look *look)
+{
+    static const char *const endings[] = {".sqlite", NULL};
+
+    return filekind_ends_in(look->name, endings);
+}
+
+static bool is_report(const struct filekind_look *look)
+{
+    static const char *const endings[] = {".nsys-rep", ".qdrep", NULL};
+
+    return filekind_ends_in(look->name, endings);
+}
+
+static const struct filekind_row kinds[] = {
+    {.one = "Nsight Systems export",
+     .many = "Nsight Systems exports",
+     .probe = is_export,
+     .by_name = true},
+    {.one = "Nsight Systems report without an export",
+     .many = "Nsight Systems reports without an export",
+     .probe = is_report,
+     .stranger = true,
+     .by_name = true,
+     .advice = "Export the reports: nsys export --type sqlite FILE. The "
+               ".sqlite is read."},
+    {.one = NULL}};
+
+/* the registry is generated and has no header */
 extern const struct backend backend_nsys;
 const struct backend backend_nsys = {
     .abi = BACKEND_ABI,
+    .kinds = kinds,
     .about = {.name = "nsys",
               .title = "nsys",
               .option = OPTION_NSYS,

@@ -21,10 +21,10 @@ static const struct {
 } cases[] = {
     {"a.jpr", "", HEAD(""), false, FILEKIND_RECORDING},
     {"a.jpr.gz", "", HEAD("x"), false, FILEKIND_RECORDING},
-    {"x.sqlite", "", HEAD("SQLite format 3"), false, FILEKIND_NSYS},
-    {"x.nsys-rep", "", HEAD("x"), false, FILEKIND_REPORT},
+    {"x.sqlite", "", HEAD("SQLite format 3"), false, FILEKIND_NAMED},
+    {"x.nsys-rep", "", HEAD("x"), false, FILEKIND_NAMED + 1},
     {"n1-5-profiling_aggregate.csv", "final", HEAD("x"), false,
-     FILEKIND_COPPER},
+     FILEKIND_LOOKED},
     /* dumps: by content, whatever their name */
     {"_dump_3", "", HEAD("\x80\x02}q\x00(X\x09\x00\x00\x00pg_config"), false,
      FILEKIND_FLIGHT},
@@ -90,10 +90,13 @@ static void test_kinds(void **state)
                                            cases[i].given};
         enum filekind kind = filekinds_of(&look);
 
+        /* a program without that backend does not know its files */
+        if (!*filekinds_row(cases[i].kind)->one)
+            continue;
         if (kind != cases[i].kind)
             fail_msg("%zu: %s is a %s, not a %s", i, cases[i].name,
-                     filekinds_rows[kind].one,
-                     filekinds_rows[cases[i].kind].one);
+                     filekinds_row(kind)->one,
+                     filekinds_row(cases[i].kind)->one);
     }
 }
 
@@ -127,7 +130,7 @@ static void test_advice(void **state)
     (void) state;
     assert_true(filekinds_none(&found));
     assert_ptr_equal(filekinds_advice(&found),
-                     filekinds_rows[FILEKIND_ARCHIVE].advice);
+                     filekinds_row(FILEKIND_ARCHIVE)->advice);
     found.n[FILEKIND_ARCHIVE] = found.n[FILEKIND_PAGE] = 0;
     assert_null(filekinds_advice(&found));
     found.n[FILEKIND_KINETO] = 1;
@@ -139,8 +142,10 @@ static void test_rows(void **state)
 {
     (void) state;
     for (int kind = 0; kind < FILEKIND_N; kind++) {
-        assert_true(*filekinds_rows[kind].one && *filekinds_rows[kind].many);
-        assert_int_equal(filekinds_rows[kind].probe == NULL,
+        if (!*filekinds_row(kind)->one)
+            continue;
+        assert_true(*filekinds_row(kind)->one && *filekinds_row(kind)->many);
+        assert_int_equal(filekinds_row(kind)->probe == NULL,
                          kind >= FILEKIND_EMPTY);
     }
 }

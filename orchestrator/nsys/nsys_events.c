@@ -1,9 +1,14 @@
-/* export_nsys.c - add GPU activity from nsys exports to a trace of events.
+/* nsys_events.c - add GPU activity from nsys exports to a trace of events.
  *
- * First the exports are found, and the start of each is read
- * (export_nsys_find). export_nsys_write then reads the tables of kernels,
- * copies and memsets of each, row by row, and writes an event for each row. */
-#include "orchestrator/export/export.h"
+ * An export has times since the start of its session. utcEpochNs converts them
+ * to the clock of its node, and the report's clocks to the clock common to all
+ * nodes. Kernels and copies are thus aligned with the collectives, as precisely
+ * as both conversions are known.
+ *
+ * First the exports are found, and the start of each is read (find_exports).
+ * write_events then reads the tables of kernels, copies and memsets of each,
+ * row by row, and writes an event for each row. */
+#include "orchestrator/nsys/nsys_feature.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clockmap.h"
 #include "common/fileio.h"
 #include "common/json_stream.h"
 #include "common/vector.h"
@@ -28,7 +34,7 @@
 enum { STREAMS = 256 };
 
 /* One export. */
-struct export_nsys_one {
+struct export_file {
     char *path;
     int64_t rank; /* -1: unknown */
     char host[256];
@@ -37,9 +43,17 @@ struct export_nsys_one {
     const struct clockmap_node *clock;
 };
 
+/* All exports, by rank. */
+struct exports {
+    struct export_file *at;
+    size_t n;
+    uint64_t first_ns; /* see struct feature_found */
+    size_t bad;        /* exports without a start, or damaged */
+};
+
 /* The list while it is made. */
 struct finding {
-    struct export_nsys *list;
+    struct exports *list;
     size_t room;
     const struct clockmap *clocks;
     void (*say)(void *arg, const char *text); /* NULL: nobody is told */
@@ -53,7 +67,7 @@ struct finding {
 static int take_start(void *arg, const struct nsys_cell *cells,
                       struct jp_error *err)
 {
-    struct export_nsys_one *one = arg;
+    struct export_file *one = arg;
 
     (void) err;
     if (cells[0].type == NSYS_CELL_NUMBER && cells[0].number > 0)
@@ -75,7 +89,7 @@ static const struct clockmap_node *clock_of(const struct clockmap *clocks,
 }
 
 /* Whether it is an export with a start time; reads its facts. */
-static bool look(struct export_nsys_one *one, const struct clockmap *clocks)
+static bool look(struct export_file *one, const struct clockmap *clocks)
 {
     static const char *const start[] = {"utcEpochNs"};
     struct nsys_db *db = nsys_sql_open(one->path, NULL, NULL, NULL);
@@ -96,8 +110,8 @@ static bool look(struct export_nsys_one *one, const struct clockmap *clocks)
 /* Adds an export to the list, or counts it as bad. */
 static void add(struct finding *f, const char *path)
 {
-    struct export_nsys *list = f->list;
-    struct export_nsys_one one = {.path = strdup(path)};
+    struct exports *list = f->list;
+    struct export_file one = {.path = strdup(path)};
 
     /* no memory */
     if (!one.path || VECTOR_ROOM(list->at, list->n + 1, f->room) < 0) {
@@ -142,19 +156,28 @@ static int see(void *arg, const struct treewalk_entry *entry)
 /* Compares by rank (unknown ranks last), then by path. */
 static int by_rank(const void *a, const void *b)
 {
-    const struct export_nsys_one *x = a, *y = b;
+    const struct export_file *x = a, *y = b;
     uint64_t i = (uint64_t) x->rank, k = (uint64_t) y->rank;
 
     return i != k ? i < k ? -1 : 1 : strcmp(x->path, y->path);
 }
 
-int export_nsys_find(struct export_nsys *list, const char *const *inputs,
-                     size_t n, const struct clockmap *clocks,
-                     void (*say)(void *arg, const char *text), void *arg)
+static void free_exports(struct export_file *at, size_t n)
 {
-    struct finding f = {.list = list, .clocks = clocks, .say = say, .arg = arg};
+    for (size_t i = 0; i < n; i++)
+        free(at[i].path);
+    free(at);
+}
 
-    *list = (struct export_nsys){.first_ns = UINT64_MAX};
+static int find_exports(struct feature_found *found, const char *const *inputs,
+                        size_t n, const struct clockmap *clocks,
+                        void (*say)(void *arg, const char *text), void *arg)
+{
+    struct exports list = {.first_ns = UINT64_MAX};
+    struct finding f = {
+        .list = &list, .clocks = clocks, .say = say, .arg = arg};
+
+    *found = (struct feature_found){.n = 0};
     for (size_t i = 0; !f.failed && nsys_sql_built() && i < n; i++) {
         int fd = open(inputs[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -164,20 +187,22 @@ int export_nsys_find(struct export_nsys *list, const char *const *inputs,
             add(&f, inputs[i]);
     }
     if (f.failed) {
-        export_nsys_fini(list);
+        free_exports(list.at, list.n);
         return -1;
     }
-    if (list->n > 1)
-        qsort(list->at, list->n, sizeof(*list->at), by_rank);
+    if (list.n > 1)
+        qsort(list.at, list.n, sizeof(*list.at), by_rank);
+    *found = (struct feature_found){.n = list.n,
+                                    .first_ns = list.first_ns,
+                                    .bad = list.bad,
+                                    .list = list.at};
     return 0;
 }
 
-void export_nsys_fini(struct export_nsys *list)
+static void free_found(struct feature_found *found)
 {
-    for (size_t i = 0; i < list->n; i++)
-        free(list->at[i].path);
-    free(list->at);
-    *list = (struct export_nsys){0};
+    free_exports(found->list, found->n);
+    *found = (struct feature_found){.n = 0};
 }
 
 /* --- events -------------------------------------------------------------- */
@@ -191,7 +216,7 @@ struct stream {
 struct writer {
     FILE *out;
     bool *comma;
-    const struct export_nsys_one *of;
+    const struct export_file *of;
     struct nsys_db *db;
     uint64_t origin_ns, pid;
     struct stream streams[STREAMS];
@@ -356,15 +381,17 @@ static int write_one(struct writer *w)
     return rc;
 }
 
-size_t export_nsys_write(const struct export_nsys *list, uint64_t origin_ns,
-                         const bool *is_named, size_t n_named,
-                         uint64_t free_pid, bool *comma, FILE *out)
+static size_t write_events(const struct feature_found *found,
+                           uint64_t origin_ns, const bool *is_named,
+                           size_t n_named, uint64_t free_pid, bool *comma,
+                           FILE *out)
 {
+    const struct export_file *list = found->list;
     struct writer *w = calloc(1, sizeof(*w));
     size_t bad = 0;
 
-    for (size_t i = 0; w && i < list->n && !ferror(out); i++) {
-        const struct export_nsys_one *one = &list->at[i];
+    for (size_t i = 0; w && i < found->n && !ferror(out); i++) {
+        const struct export_file *one = &list[i];
         bool known = one->rank >= 0 && (uint64_t) one->rank < free_pid;
         char text[320];
 
@@ -383,5 +410,8 @@ size_t export_nsys_write(const struct export_nsys *list, uint64_t origin_ns,
         bad += write_one(w) < 0;
     }
     free(w);
-    return w ? bad : list->n;
+    return w ? bad : found->n;
 }
+
+const struct feature_events nsys_events = {
+    .find = find_exports, .write = write_events, .fini = free_found};
