@@ -78,8 +78,7 @@ static const struct jp_knob nccl_limits[] = {
 static const struct jp_knob nccl_rest[] = {
     {JP_KNOB("dir", JP_KNOB_PATTERN, 0, 0, NULL, JP_DEF_DIR,
              "the job's directory; /step-ID is appended")},
-    {JP_KNOB("summary", JP_KNOB_WORD, 0, 0, "auto|off|line|card", "auto",
-             "what srun prints at the end")},
+    {JP_KNOB_SUMMARY},
     {JP_KNOB("inspector_logs", JP_KNOB_BOOL, 0, 1, NULL, "0",
              "also write the recorder's files as logs of NVIDIA's Inspector")},
     {JP_KNOB("exporter_layout", JP_KNOB_BOOL, 0, 1, NULL, "0",

@@ -61,6 +61,10 @@ struct jp_knob {
 #define JP_KNOB(name_, kind_, min_, max_, words_, def_, help_)                 \
     .name = (name_), .kind = (kind_), .min = (min_), .max = (max_),            \
     .words = (words_), .def = (def_), .help = (help_)
+/* The knob of all options that make a report. */
+#define JP_KNOB_SUMMARY                                                        \
+    JP_KNOB("summary", JP_KNOB_WORD, 0, 0, "auto|off|line|card", "auto",       \
+            "what srun prints at the end")
 #define JP_MIB (1ULL << 20)
 #define JP_TIB (1ULL << 40)
 #define JP_SECOND 1000000ULL

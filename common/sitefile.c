@@ -181,6 +181,8 @@ static void add_knobs(const struct jp_grammar *grammar, struct sitekey *keys,
             continue; /* only mode plan has it, which no file can request */
         if (knob->kind == JP_KNOB_FILE)
             continue; /* a settings file cannot name another one */
+        if (!nccl && !strcmp(knob->name, "summary"))
+            continue; /* a file has one for all options */
         if (nccl &&
             (!strcmp(knob->name, "dir") || !strcmp(knob->name, "summary")))
             key.group = "";

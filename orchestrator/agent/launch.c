@@ -358,6 +358,24 @@ static const char *describe_auto(const struct launch *l, char *buf, size_t len)
     return buf;
 }
 
+/* What srun prints at the end: as an option says, that of NCCL first, as the
+ * other ones may stand alone. */
+static enum jp_summary summary_of(const struct jp_plan *plan)
+{
+    const struct plan_side *of = &plan->sides[OPTION_NCCL];
+
+    for (enum jp_option i = OPTION_NCCL; i < OPTIONS; i++) {
+        const struct plan_side *side = &plan->sides[i];
+        const struct plan_value *value = plan_find(side, "summary");
+
+        if (value && value->value && value->source != PLAN_DEFAULT) {
+            of = side;
+            break;
+        }
+    }
+    return (enum jp_summary) plan_number(of, "summary");
+}
+
 /* Fills everything about NCCL: settings, the tasks' variables, forecast,
  * warnings. The order matters: the variables must be known before the user's
  * own ones can be found among them. */
@@ -372,7 +390,7 @@ static int fill_nccl(struct launch *l, struct jp_error *err)
     bool ok = true;
     int rc = -1;
 
-    conf->summary = (enum jp_summary) plan_number(side, "summary");
+    conf->summary = summary_of(l->plan);
     conf->explicit_request = plan_is_explicit(l->plan);
     if (!l->choice.backend)
         return fill_off(side, conf, err);

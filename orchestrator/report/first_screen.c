@@ -88,6 +88,14 @@ static void tile_stuck(const struct jp_report *report,
             hang->dumps ? "dumps" : "recordings");
         return;
     }
+    if (hang && hang->since_us > 0) {
+        t->label = "Stuck since";
+        SAY(t->value, "%s", FIG_UTC((uint64_t) hang->since_us) + DATE_LEN);
+        SAY(t->note, "%s",
+            hang->dumps ? "dumps do not say when they were written"
+                        : "for how long is not recorded");
+        return;
+    }
     last = f ? last_record(report->result, f->comm) : 0;
     if (last && end > last) {
         SAY(t->value, "%s", FIG_US((double) (end - last)));
@@ -612,7 +620,8 @@ static void put_checks(const struct jp_report *report,
     const char *const *checks = first_screen_checks(report);
     /* a step without records of NCCL was not to be judged */
     const char *todo = report->verdict->word == JP_VERDICT_UNJUDGED &&
-                               report->insight && quality_has_nccl(report)
+                               report->insight && report->result &&
+                               report->result->n_ops
                            ? hypothesis_todo(&report->insight->hypotheses,
                                              JP_HYPOTHESIS_LATE_RANK)
                            : "";

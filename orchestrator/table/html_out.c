@@ -85,6 +85,19 @@ void html_out_cell(FILE *out, const char *text)
     fputs("</td>", out);
 }
 
+void html_out_word(FILE *out, const char *text)
+{
+    char word[CELL_MAX + 8]; /* what is longer is cut below */
+    size_t n = 0;
+
+    for (; text[n] && n + 1 < sizeof(word); n++)
+        word[n] = text[n] == '_' ? ' ' : text[n];
+    word[n] = '\0';
+    fputs("<td class=\"word\">", out);
+    html_out_short(out, word, CELL_MAX);
+    fputs("</td>", out);
+}
+
 void html_out_prose(FILE *out, const char *text)
 {
     fputs("<td class=\"wrap\">", out);

@@ -24,6 +24,9 @@ void html_out_table(FILE *out, const struct jp_html_column *columns, size_t n,
 void html_out_row(FILE *out);
 void html_out_cell(FILE *out,
                    const char *text); /* cleaned; at most 200 bytes */
+/* One of a few words, which are names of programs and files elsewhere, as
+ * readers write it: "late_rank" as "late rank". Wraps in a wide table. */
+void html_out_word(FILE *out, const char *text);
 void html_out_prose(FILE *out, const char *text); /* wraps; at most 600 bytes */
 /* A few words (cleaned, at most 200 bytes); a click shows the prose below. */
 void html_out_more(FILE *out, const char *words, const char *prose);

@@ -10,19 +10,6 @@ static unsigned char place_html(const struct jp_column *c)
     return c->html;
 }
 
-/* Writes one of a few words, which are names of programs and files elsewhere,
- * as readers write it: "late_rank" as "late rank". */
-static void put_word(FILE *out, const char *text)
-{
-    char word[80];
-    size_t n = 0;
-
-    for (; text[n] && n + 1 < sizeof(word); n++)
-        word[n] = text[n] == '_' ? ' ' : text[n];
-    word[n] = '\0';
-    html_out_cell(out, text[n] ? text : word);
-}
-
 /* Writes one cell. full: the value of a full bar, unless the value has its own.
  */
 static void put_html(FILE *out, const struct jp_column *c,
@@ -55,7 +42,7 @@ static void put_html(FILE *out, const struct jp_column *c,
     else if (c->kind == JP_COL_PROSE)
         html_out_prose(out, table_text_of(c, v));
     else if (c->kind == JP_COL_WORD)
-        put_word(out, table_text_of(c, v));
+        html_out_word(out, table_text_of(c, v));
     else if (table_is_text(c))
         html_out_cell(out, table_text_of(c, v));
     else if (c->flags & JP_BAR && v->type != JP_VALUE_UNKNOWN)

@@ -127,6 +127,7 @@ static const struct jp_knob knobs[] = {
      .variable = "XLA_DIST_PROF_CONFIG"},
     {JP_KNOB("xla", JP_KNOB_BOOL, 0, 1, NULL, "0",
              "pass the settings to the tasks, so that their XLA probes")},
+    {JP_KNOB_SUMMARY},
     {0}};
 
 /* --- XLA's JSON file ------------------------------------------------------ */

@@ -409,7 +409,17 @@ static int note_idle(const struct launch_facts *facts,
                      const struct jp_plan *plan, char **note,
                      struct jp_error *err)
 {
-    (void) facts;
+    const struct plan_side *side = &plan->sides[OPTION_CLOCK];
+    const struct plan_value *on = plan_find(side, "enabled");
+    const char *given = facts->env->given[OPTION_CLOCK];
+
+    /* an option that switches itself off has no effect */
+    if (given && strcmp(given, "off") != 0 && !side->mode && on && on->value &&
+        on->source == PLAN_OPTION)
+        return lines_add(note, err,
+                         "--clock-profile has no effect: its enabled=%s "
+                         "switches the probes off",
+                         on->value);
     return note_trouble(plan, 1, note, err);
 }
 

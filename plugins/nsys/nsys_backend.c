@@ -53,6 +53,7 @@ static const struct jp_knob knobs[] = {
     {JP_KNOB("wait", JP_KNOB_TIME, JP_SECOND, DAY, NULL,
              JP_STR(JP_DEF_NSYS_WAIT_S) "s",
              "time limit of nsys after its program's end")},
+    {JP_KNOB_SUMMARY},
     {0}};
 
 /* Set by resolve, read by jobprof-wrap (nsys_env.h). */

@@ -126,6 +126,7 @@ static const struct jp_knob knobs[] = {
         "1: count CUDA launches, copies, allocations and waits of the tasks")},
     {JP_KNOB("labels", JP_KNOB_LABELS, 0, 0, NULL, NULL,
              "your labels of the run; the report repeats them")},
+    {JP_KNOB_SUMMARY},
     {0}};
 
 static const struct jp_policy_row policy[] = {

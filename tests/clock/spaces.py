@@ -281,7 +281,8 @@ def relayed_run(top, spaces, seconds):
 
 # cadence, window, spacing, budget: plugins/clock/clock_backend.c
 PRESETS = {"auto": (66000, 4000, 100, 5), "default": (800, 4000, 100, 5), "light": (2000, 10000, 200, 5),
-           "accurate": (400, 2000, 50, 20), "sync": (200, 1000, 50, 20)}
+           "accurate": (400, 2000, 50, 20), "sync": (200, 1000, 50, 20), "debug": (1000, 2000, 100, 5),
+           "training": (1000, 5000, 100, 5), "inference": (500, 3000, 75, 10), "benchmark": (5000, 20000, 200, 5)}
 
 
 def presets_run(top, spaces, seconds):

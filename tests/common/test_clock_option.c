@@ -328,6 +328,46 @@ static void test_sources(void **state)
     }
 }
 
+/* Beyond the ranges of XLA's guide a value of the user is obeyed, and a line
+ * says so; within them, and for a preset's own value, there is none. */
+static void test_ranges(void **state)
+{
+    static const struct {
+        const char *key;
+        unsigned least, most; /* recommended */
+    } keys[] = {
+        {"probe_cadence_us", 400, 2000},
+        {"probe_window_s", 2, 10},
+        {"packet_spacing_us", 50, 200},
+        {"snapshot_period_ms", 50, 200},
+    };
+
+    for (size_t i = 0; i < 4 * N(keys); i++) {
+        unsigned least = keys[i / 4].least, most = keys[i / 4].most;
+        unsigned values[] = {least - 1, least, most, most + 1};
+        bool beyond = i % 4 == 0 || i % 4 == 3;
+        char option[64], wanted[160];
+        struct row row = {.option = option, .nodes = 2};
+        struct jp_plan plan;
+        struct jp_jobconf conf;
+        char *note = NULL;
+
+        snprintf(option, sizeof(option), "auto,%s=%u", keys[i / 4].key,
+                 values[i % 4]);
+        snprintf(wanted, sizeof(wanted),
+                 "%s=%u is outside of the range of %u to %u that XLA's guide "
+                 "recommends",
+                 keys[i / 4].key, values[i % 4], least, most);
+        make(&row, *state, &plan);
+        fill(&plan, 2, &note, &conf);
+        if ((note && strstr(note, wanted)) != beyond)
+            fail_msg("%s: %s", option, note ? note : "no line");
+        free(note);
+        jobconf_fini(&conf);
+        plan_fini(&plan);
+    }
+}
+
 /* Each source against each other: the value of the higher one is in effect. */
 static void test_precedence(void **state)
 {
@@ -670,7 +710,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refused),
-        TEST(test_sources),
+        TEST(test_sources), TEST(test_ranges),
         TEST(test_precedence),
         TEST(test_asked),
         TEST(test_presets),

@@ -47,14 +47,14 @@ const symbols = ['circle', 'rect', 'triangle', 'diamond', 'emptyCircle',
   'emptyRect', 'emptyTriangle', 'emptyDiamond'];
 const dashes = ['solid', 'dashed', 'dotted'];
 
-// The look of each line of a chart, by its function (`coll`): lines of one function
-// differ by symbol, dash and paleness.
+// The look of each line of a chart: its colour is that of its function (`coll`), lines
+// of one function differ by dash and paleness, and all by their symbol.
 const PALER = [0, 0.25, 0.45, 0.6];
 export function functionLooks(theme, lines) {
   const seen = {};
-  return lines.map(({coll}) => {
+  return lines.map(({coll}, at) => {
     const i = seen[coll] = (seen[coll] ?? -1) + 1;
-    return {...seriesLook(theme, i), dash: dashes[i % dashes.length],
+    return {...seriesLook(theme, at), dash: dashes[i % dashes.length],
       color: functionHex(theme, coll, PALER[Math.min(i, PALER.length - 1)])};
   });
 }
