@@ -805,7 +805,8 @@ static int begin_comm(int version, const struct jp_rec_comm_facts *facts,
     if (!why)
         *context = rec_comm_create(facts);
     if (mask) { /* NCCL has one mask for all communicators */
-        *mask = off ? 0 : mask_of(version);
+        /* the writer looks at it meanwhile */
+        __atomic_store_n(mask, off ? 0 : mask_of(version), __ATOMIC_RELAXED);
         rec_trust_mask();
     }
     say = why && !said;
