@@ -277,6 +277,12 @@ static int finish(struct jpr_reader *r, bool cut)
 {
     r->over = !r->follow;
     r->n_ahead = 0; /* the next look must read the end again */
+    /* a process that follows many files keeps no times between two looks: what
+     * comes is behind its operation */
+    if (r->follow) {
+        free(r->later);
+        r->later = NULL;
+    }
     r->end.cut = cut;
     r->end.offset = r->offset;
     return 0;

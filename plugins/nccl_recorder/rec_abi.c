@@ -684,6 +684,15 @@ static size_t arena_bytes;
 
 /* ---------------------------------------------------------------- memory -- */
 
+/* What is left for operations and network steps of the least memory that can be
+ * set. */
+enum { LEFT_BYTES = 900 * 1024 };
+_Static_assert(JP_REC_MEM_MIN >=
+                   JP_REC_WRITER_BYTES + LEFT_BYTES +
+                       JP_REC_PLANNED_COMMS * sizeof(struct jp_rec_comm) +
+                       JP_REC_MAX_THREADS * sizeof(struct jp_rec_thread),
+               "the least memory holds the tables");
+
 /* Divides the memory: tables first, the rest for operations. The kernel
  * provides pages as they are touched. Returns 0, or -1 without memory. */
 static int divide_memory(int version)
@@ -797,7 +806,8 @@ static int begin_comm(int version, const struct jp_rec_comm_facts *facts,
     if (!why)
         *context = rec_comm_create(facts);
     if (mask) { /* NCCL has one mask for all communicators */
-        *mask = off ? 0 : mask_of(version);
+        /* the writer looks at it meanwhile */
+        __atomic_store_n(mask, off ? 0 : mask_of(version), __ATOMIC_RELAXED);
         rec_trust_mask();
     }
     say = why && !said;

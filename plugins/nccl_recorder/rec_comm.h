@@ -265,7 +265,7 @@ unsigned rec_pause_list(const struct jpr_pause **list);
 /* Communicators at a time. The table is address space first: the kernel gives
  * its pages as places are used, the lowest ones first. The memory that was set
  * for the recorder includes JP_REC_PLANNED_COMMS of them. */
-enum { JP_REC_MAX_COMMS = 4096, JP_REC_PLANNED_COMMS = 512 };
+enum { JP_REC_MAX_COMMS = 4096, JP_REC_PLANNED_COMMS = 256 };
 
 /* What init() passes (v4 to v7). `known` is false for v1 to v3, where name,
  * hash and rank come with the first operation and the sizes never. */

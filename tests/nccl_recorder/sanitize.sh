@@ -17,6 +17,7 @@ for kind in thread address,undefined; do
     ${CC:-gcc} "${flags[@]}" -fsanitize=$kind -fvisibility=hidden -shared $recorder \
         -o "$work/recorder.so" -lz -lpthread
     for load in "--channels 8 --rate 40000" "--channels 1" "--channels 8 --depth 64" \
+        "--channels 2 --depth 250 --rate 40000" \
         "--channels 4 --no-finalize"; do
         mkdir "$work/rec"
         # shellcheck disable=SC2086 # a list

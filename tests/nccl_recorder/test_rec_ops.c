@@ -371,6 +371,35 @@ static void full_table_is_counted(void **state)
     rec_harness_fini(&r);
 }
 
+static void a_few(struct rec_scene *s)
+{
+    void *comm = scene_comm(s, "small", 1, 0, 2);
+
+    for (uint64_t i = 0; i < 100; i++)
+        scene_whole(s, comm, i, 50);
+    CHECK(s->api->finalize(comm) == 0);
+}
+
+/* With the least memory that can be set, and all that can be in it. */
+static void the_least_memory(void **state)
+{
+    struct rec_result r;
+
+    (void) state;
+    setenv("JOBPROF_RECORDER_MEM", "6291456", 1);
+    for (int v = 6; v <= 7; v++) {
+        if (v == 7)
+            setenv("JOBPROF_RECORDER_NET", "1", 1);
+        rec_harness_run(a_few, v, &r);
+        assert_ok(r);
+        assert_int_equal(r.n_ops, 100);
+        HAS_ROW(r, "0x1", "AllReduce", 100, 100, 0);
+        rec_harness_fini(&r);
+    }
+    unsetenv("JOBPROF_RECORDER_MEM");
+    unsetenv("JOBPROF_RECORDER_NET");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -382,6 +411,7 @@ int main(void)
         cmocka_unit_test(quiet_operations_end),
         cmocka_unit_test(many_threads),
         cmocka_unit_test(full_table_is_counted),
+        cmocka_unit_test(the_least_memory),
     };
 
     return cmocka_run_group_tests_name("recorder operations", tests, NULL,
