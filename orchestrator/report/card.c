@@ -608,11 +608,13 @@ static void print_line(const json_t *root, const char *step_dir, FILE *out)
     fputs(card_colour_end(colour), out);
     /* a verdict without a reason points to the findings */
     /* without a verdict, what was sampled is the answer */
-    quote_printf(out, "%s%s%s%s%s%s%s%s%s | report: %s/report.html\n",
-                 *word ? " " : "", text, alone ? JP_PLAIN_REASONS : "",
-                 *used ? " " : "", used, *used ? "." : "",
-                 *missing ? " Missing: " : "", missing, *missing ? "." : "",
-                 dir);
+    quote_printf(out, "%s%s%s", *word ? " " : "", text,
+                 alone ? JP_PLAIN_REASONS : "");
+    if (*used)
+        quote_printf(out, " %s.", used);
+    if (*missing)
+        quote_printf(out, " Missing: %s.", missing);
+    quote_printf(out, " | report: %s/report.html\n", dir);
 }
 
 int report_print_line(const char *step_dir, enum jp_summary how, bool by_id,
