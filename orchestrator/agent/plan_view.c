@@ -663,10 +663,20 @@ static void add_runs(struct text_cells *t, const struct plan_view *view,
         text_cells_add(t, "%s: %s would run%s", head, title, release);
 }
 
-/* What is set, and where the report comes to. */
+/* Formats "A and 3 more", of n names that begin with first. */
+static void name_first(const char *first, size_t n, char *buf, size_t size)
+{
+    if (n > 1)
+        snprintf(buf, size, "%s and %s more", first, FIG_COUNT(n - 1));
+    else
+        snprintf(buf, size, "%s", first);
+}
+
+/* What is set, and where the report will be. */
 static void add_set(struct text_cells *t, const struct plan_view *view)
 {
     const char *first = NULL, *kept = NULL;
+    char set[160] = "no variable", yours[160] = "";
     size_t n = 0, n_kept = 0;
 
     for (size_t i = 0; i < view->n_variables; i++) {
@@ -681,12 +691,12 @@ static void add_set(struct text_cells *t, const struct plan_view *view)
         }
     }
     text_cells_add(t, "set");
-    text_cells_add(t, "%s%s%s%s%s%s%s%s; report in %s",
-                   n ? first : "no variable", n > 1 ? " and " : "",
-                   n > 1 ? FIG_COUNT(n - 1) : "", n > 1 ? " more" : "",
-                   kept ? "; yours stay: " : "", kept ? kept : "",
-                   n_kept > 1 ? " and " : "",
-                   n_kept > 1 ? FIG_COUNT(n_kept - 1) : "", view->dir);
+    if (n)
+        name_first(first, n, set, sizeof(set));
+    if (n_kept)
+        name_first(kept, n_kept, yours, sizeof(yours));
+    text_cells_add(t, "%s%s%s; report in %s", set,
+                   n_kept ? "; yours stay: " : "", yours, view->dir);
 }
 
 /* What it costs in memory and on disk. */

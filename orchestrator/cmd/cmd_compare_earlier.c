@@ -52,8 +52,8 @@ struct search {
 static int read_facts(const char *dir, struct facts *f, struct jp_error *err)
 {
     json_t *root = summary_file_read(dir, SUMMARY_WITHOUT_TABLES, err);
-    const json_t *job = json_object_get(root, "job");
-    const json_t *iteration = json_object_get(root, "iteration");
+    const json_t *job = summary_file_at(root, "job");
+    const json_t *iteration = summary_file_at(root, "iteration");
     const char *word = summary_file_text(root, "verdict.word");
 
     if (!root)

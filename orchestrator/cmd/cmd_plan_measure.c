@@ -107,7 +107,7 @@ static int by_process(const void *a, const void *b)
 static int read_member(const json_t *row, size_t i, struct member *out,
                        struct jp_error *err)
 {
-    const json_t *pid = json_object_get(row, "pid");
+    const json_t *pid = summary_file_at(row, "pid");
     char where[32];
 
     *out = (struct member){.host = summary_file_text(row, "host")};
@@ -182,7 +182,7 @@ static uint64_t scaled(uint64_t sum, uint64_t listed, uint64_t left_out)
 static int get_means(const json_t *root, struct plan_measured *m,
                      struct jp_error *err)
 {
-    const json_t *comms = json_object_get(root, "comms");
+    const json_t *comms = summary_file_at(root, "comms");
     uint64_t members = 0, tasks = m->tasks;
     size_t i;
     const json_t *row;
@@ -221,7 +221,7 @@ static int get_means(const json_t *root, struct plan_measured *m,
 static int get_ranks(const json_t *root, struct plan_measured *m,
                      struct jp_error *err)
 {
-    const json_t *rows = json_object_get(root, "ranks");
+    const json_t *rows = summary_file_at(root, "ranks");
 
     if (!json_is_array(rows))
         return error_set(err, "ranks: not an array");
@@ -244,7 +244,7 @@ static int get_ranks(const json_t *root, struct plan_measured *m,
 static int get_busiest(const json_t *root, struct plan_measured *m,
                        struct jp_error *err)
 {
-    const json_t *comms = json_object_get(root, "comms");
+    const json_t *comms = summary_file_at(root, "comms");
     size_t i;
     const json_t *row;
 
@@ -350,7 +350,7 @@ static void take_peak(struct plan_measured *m, const struct slice *slices,
 static int take_busiest(const json_t *root, struct plan_measured *m,
                         struct jp_error *err)
 {
-    const json_t *comms = json_object_get(root, "comms");
+    const json_t *comms = summary_file_at(root, "comms");
     size_t i;
     const json_t *row;
 
@@ -373,7 +373,7 @@ static int take_busiest(const json_t *root, struct plan_measured *m,
 static int get_rate(const json_t *root, struct plan_measured *m,
                     struct jp_error *err)
 {
-    const json_t *rows = json_object_get(root, "windows");
+    const json_t *rows = summary_file_at(root, "windows");
     size_t n = json_array_size(rows);
     struct slice *slices;
     int rc = 0;
@@ -404,7 +404,7 @@ static int get_rate(const json_t *root, struct plan_measured *m,
 static int get_left_out(const json_t *root, struct plan_measured *m,
                         struct jp_error *err)
 {
-    const json_t *object = json_object_get(root, "left_out");
+    const json_t *object = summary_file_at(root, "left_out");
     const struct {
         const char *key;
         uint64_t *listed, *left_out;

@@ -183,7 +183,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 static bool has_used_nccl(const char *dir)
 {
     json_t *root = summary_file_read(dir, SUMMARY_WITHOUT_TABLES, NULL);
-    const json_t *quality = json_object_get(root, "quality");
+    const json_t *quality = summary_file_at(root, "quality");
     uint64_t records = 0, in_flight = 0;
     bool used;
 

@@ -124,7 +124,7 @@ static int take_step(struct job *job, const char *job_dir, const char *name)
             step->ranks = 0;
         job->n += step->name != NULL;
         rc = step->name
-                 ? take_comms(job, job->n - 1, json_object_get(root, "comms"))
+                 ? take_comms(job, job->n - 1, summary_file_at(root, "comms"))
                  : -1;
     }
     json_decref(root);

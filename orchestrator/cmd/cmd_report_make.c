@@ -491,7 +491,7 @@ static int exit_status(const struct report_options *options,
 void cmd_report_recall_end(const char *dir, struct jp_nodes *nodes)
 {
     json_t *root = summary_file_read(dir, SUMMARY_WITHOUT_TABLES, NULL);
-    const json_t *end = json_object_get(root, "end");
+    const json_t *end = summary_file_at(root, "end");
 
     nodes->job_state = crash_state_find(summary_file_text(end, "job_state"));
     /* a job that ran then may have ended since */

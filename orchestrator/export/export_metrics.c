@@ -344,7 +344,7 @@ static int add_operations(struct report *r, struct jp_error *err)
 /* Counts the findings, by kind and in sum. 0, or -1: no memory. */
 static int add_findings(const struct report *r, double *node)
 {
-    const json_t *findings = json_object_get(r->summary, "findings"), *f;
+    const json_t *findings = summary_file_at(r->summary, "findings"), *f;
     size_t i;
 
     node[METRIC_HANGS] = node[METRIC_LATE_RANKS] = 0;
@@ -365,7 +365,7 @@ static int add_findings(const struct report *r, double *node)
 /* Adds the step, its verdict, coverage and duration. 0, or -1: no memory. */
 static int add_step(const struct report *r)
 {
-    const json_t *job = json_object_get(r->summary, "job");
+    const json_t *job = summary_file_at(r->summary, "job");
     double *v = metrics_add(
         r->set, METRICS_STEP, STEP(r), NULL, summary_file_text(job, "user"),
         summary_file_text(job, "account"), summary_file_text(job, "partition"));
@@ -390,7 +390,7 @@ static int add_step(const struct report *r)
 /* Sets the labels of job and step. */
 static void name_step(struct report *r)
 {
-    const json_t *job = json_object_get(r->summary, "job");
+    const json_t *job = summary_file_at(r->summary, "job");
     uint64_t id;
 
     if (summary_file_count(job, "id", &id))

@@ -279,7 +279,7 @@ static bool is_report(int step, bool *analysed)
     *analysed = feature_reported(summary) ||
                 (summary_file_count(summary, "quality.records", &records) &&
                  records > 0) ||
-                says_nodata(json_object_get(summary, "verdict"));
+                says_nodata(summary_file_at(summary, "verdict"));
     json_decref(summary);
     return summary != NULL;
 }

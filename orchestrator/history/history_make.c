@@ -62,7 +62,7 @@ static double real_of(const json_t *object, const char *key)
  * worst first. */
 static void add_finding(struct history_step *step, const json_t *row)
 {
-    const json_t *cause = json_array_get(json_object_get(row, "causes"), 0);
+    const json_t *cause = json_array_get(summary_file_at(row, "causes"), 0);
     double wait = real_of(row, "cost_us") / 1e6;
     struct history_finding *f;
 
@@ -86,9 +86,9 @@ static void add_finding(struct history_step *step, const json_t *row)
 /* Adds all findings, and whether late ranks were looked for. */
 static void add_findings(struct history_step *step, const json_t *summary)
 {
-    const json_t *list = json_object_get(summary, "findings");
-    const json_t *end = json_object_get(summary, "end");
-    const json_t *questions = json_object_get(summary, "hypotheses");
+    const json_t *list = summary_file_at(summary, "findings");
+    const json_t *end = summary_file_at(summary, "end");
+    const json_t *questions = summary_file_at(summary, "hypotheses");
     bool crash = false;
 
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -97,7 +97,7 @@ static void add_findings(struct history_step *step, const json_t *summary)
                          "crash");
     }
     /* the end of the step may be a fault although no finding exists */
-    if (!crash && json_is_true(json_object_get(end, "fault")) &&
+    if (!crash && json_is_true(summary_file_at(end, "fault")) &&
         step->n_findings < HISTORY_FINDINGS)
         step->findings[step->n_findings++] =
             (struct history_finding){.kind = {"crash", 5},
@@ -139,12 +139,12 @@ static bool same(struct history_text a, struct history_text b)
 /* Adds, for each network and function, the size class that took most time. */
 static void add_nets(struct history_step *step, const json_t *summary)
 {
-    const json_t *list = json_object_get(summary, "network");
+    const json_t *list = summary_file_at(summary, "network");
     double most[HISTORY_NETS] = {0};
 
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *row = json_array_get(list, i);
-        const json_t *rate = json_object_get(row, "net_busbw_gbs");
+        const json_t *rate = summary_file_at(row, "net_busbw_gbs");
         struct history_net net = {
             .over = over(row),
             .coll = text_of(row, "coll"),
@@ -246,7 +246,7 @@ static void add_util(struct history_step *step, const json_t *summary)
 /* Returns the version of NCCL or RCCL that the tasks have loaded. */
 static struct history_text nccl_of(const json_t *job)
 {
-    const json_t *list = json_object_get(job, "frameworks");
+    const json_t *list = summary_file_at(job, "frameworks");
 
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
@@ -262,9 +262,9 @@ static struct history_text nccl_of(const json_t *job)
  * show of the program. */
 static void add_program(struct history_step *step, const json_t *job)
 {
-    const json_t *loaded = json_object_get(job, "frameworks");
-    const json_t *parallel = json_object_get(job, "parallel");
-    const json_t *axes = json_object_get(parallel, "axes");
+    const json_t *loaded = summary_file_at(job, "frameworks");
+    const json_t *parallel = summary_file_at(job, "parallel");
+    const json_t *axes = summary_file_at(parallel, "axes");
     json_t *labels = json_object_get(job, "labels");
     const char *key;
     json_t *value;
@@ -291,9 +291,9 @@ static void add_program(struct history_step *step, const json_t *job)
 /* Fills the step from summary.json. The step borrows its strings. */
 static void fill(struct history_step *step, const json_t *summary)
 {
-    const json_t *job = json_object_get(summary, "job");
-    const json_t *quality = json_object_get(summary, "quality");
-    const json_t *list = json_object_get(job, "nodelist");
+    const json_t *job = summary_file_at(summary, "job");
+    const json_t *quality = summary_file_at(summary, "quality");
+    const json_t *list = summary_file_at(job, "nodelist");
 
     step->time_us = count_of(job, "created_us");
     step->written_us = count_of(summary, "written_us");
@@ -310,13 +310,13 @@ static void fill(struct history_step *step, const json_t *summary)
             json_string_value(list), (uint32_t) json_string_length(list)};
     step->nodes = count_of(job, "nodes");
     step->tasks = count_of(job, "ntasks");
-    step->verdict = text_of(json_object_get(summary, "verdict"), "word");
+    step->verdict = text_of(summary_file_at(summary, "verdict"), "word");
     step->coverage = real_of(quality, "coverage");
     step->mode = text_of(job, "nccl_mode");
     step->nccl = nccl_of(job);
     step->slurm = text_of(job, "slurm_version");
-    step->jobprof = text_of(json_object_get(summary, "generator"), "version");
-    step->overhead = real_of(json_object_get(quality, "overhead"), "share");
+    step->jobprof = text_of(summary_file_at(summary, "generator"), "version");
+    step->overhead = real_of(summary_file_at(quality, "overhead"), "share");
     step->report_s = real_of(summary, "analysis_us") / 1e6;
     add_program(step, job);
     add_findings(step, summary);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/hash.h"
 #include "orchestrator/collect/stepdir.h"
 #include "plugins/clock/clock_peers.h"
 
@@ -208,7 +209,8 @@ static bool send_snapshot(struct livesend *s, const uint8_t *bytes, size_t n,
     uint8_t packet[LIVEPACKET_BYTES];
     size_t len;
 
-    /* Too early, or an answer is still due after losses, or it is too long. */
+    /* It is too early, or answers are missing after losses, or the snapshot
+     * does not fit. */
     if (now_ms < s->next_ms ||
         (s->open && s->lost_in_row >= LIVESEND_PATIENCE) ||
         n < LIVE_HEAD_BYTES || n > LIVEPACKET_MOST)
@@ -297,7 +299,6 @@ static bool take_answers(struct livesend *s, uint64_t now_ms)
 
 /* A node that sends. */
 struct sender {
-    bool used;
     uint32_t nodeid;
     uint64_t component;
     uint32_t epoch, seq; /* of the last snapshot that was taken */
@@ -328,8 +329,9 @@ struct livehear {
     bool rush; /* the timer is running */
     struct clock_peer own;
     struct jp_error trouble; /* an address that could not be bound; "": none */
-    struct sender *senders;  /* a hash table, at most half full */
-    uint32_t room, n;        /* room: a power of 2 */
+    struct sender *senders;  /* one for each node at most */
+    uint32_t most, n;
+    struct hash_table by_node; /* of the senders, by component and number */
     struct livelink_counts counts;
     struct arrival in[BATCH];
 };
@@ -353,9 +355,10 @@ static void hear_destroy(struct livehear *h)
 {
     if (!h)
         return;
-    for (uint32_t i = 0; h->senders && i < h->room; i++)
+    for (uint32_t i = 0; i < h->n; i++)
         free(h->senders[i].open.bytes);
     free(h->senders);
+    hash_fini(&h->by_node);
     for (size_t i = 0; i < h->n_fds; i++)
         close(h->fds[i]);
     if (h->timer >= 0)
@@ -367,7 +370,6 @@ static void hear_destroy(struct livehear *h)
 static struct livehear *hear_create(const struct livelink_place *place,
                                     struct jp_error *err)
 {
-    uint32_t nodes = place->nodes < NODES_MAX ? place->nodes : NODES_MAX;
     struct livehear *h = calloc(1, sizeof(*h));
 
     if (!h) {
@@ -377,10 +379,8 @@ static struct livehear *hear_create(const struct livelink_place *place,
     h->place = *place;
     h->timer = -1;
     livepacket_seal(&h->seal, place->clock->key, place->conf_hash);
-    /* Twice the number of nodes, as a power of two. */
-    for (h->room = 4; h->room < 2 * nodes; h->room *= 2)
-        ;
-    h->senders = calloc(h->room, sizeof(*h->senders));
+    h->most = place->nodes < NODES_MAX ? place->nodes : NODES_MAX;
+    h->senders = calloc((size_t) h->most + 1, sizeof(*h->senders));
     /* The address file has the time of the start, so that nodes notice a
      * restarted agent. */
     h->own.epoch = (uint32_t) time(NULL);
@@ -408,29 +408,23 @@ static int announce(struct livehear *h, struct jp_error *err)
 /* --- senders ------------------------------------------------------------- */
 
 /* Finds or adds the sender. Returns NULL if there are more nodes than the step
- * has. A forged packet does not come here, because its seal is wrong. */
+ * has, or without memory. A forged packet does not come here, because its seal
+ * is wrong. */
 static struct sender *find_sender(struct livehear *h, uint64_t component,
                                   uint32_t nodeid)
 {
-    uint32_t at = (uint32_t) ((component * 0x9e3779b97f4a7c15u >> 32) + nodeid);
-    struct sender *s;
+    uint64_t hash = hash_word(hash_word(hash_start(), component), nodeid);
+    uint32_t at;
 
-    /* Linear probing. The table is at most half full, so the loop ends. */
-    for (;; at++) {
-        s = &h->senders[at & (h->room - 1)];
-        if (!s->used)
-            break;
-        if (s->nodeid == nodeid && s->component == component)
-            return s;
-    }
-    if (h->n >= h->place.nodes || h->n >= h->room / 2)
+    for (size_t i = 0; (at = hash_next(&h->by_node, hash, &i)) != HASH_NONE;)
+        if (h->senders[at].nodeid == nodeid &&
+            h->senders[at].component == component)
+            return &h->senders[at];
+    if (h->n >= h->most || hash_add(&h->by_node, hash, h->n) < 0)
         return NULL;
-    h->n++;
-    *s = (struct sender){.used = true,
-                         .nodeid = nodeid,
-                         .component = component,
-                         .slot = SIZE_MAX};
-    return s;
+    h->senders[h->n] = (struct sender){
+        .nodeid = nodeid, .component = component, .slot = SIZE_MAX};
+    return &h->senders[h->n++];
 }
 
 /* A larger epoch is a restarted agent; within an epoch seq grows. */

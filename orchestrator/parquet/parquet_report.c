@@ -20,6 +20,7 @@
 #include "orchestrator/feature/feature.h"
 #include "orchestrator/parquet/parquet_feature.h"
 #include "orchestrator/report/tables.h"
+#include "orchestrator/table/csv_in.h"
 
 enum {
     /* for each file */
@@ -206,45 +207,8 @@ static int feed_room(struct feed *f, struct jp_error *err)
 
 /* --- cells ---------------------------------------------------------------- */
 
-/* A cell's text; not terminated. */
-struct cell {
-    const char *at;
-    size_t n;
-};
-
-/* Parses the next cell of a row that ends at end. *at moves past the comma;
- * NULL after the last cell. Returns false if it is not CSV. */
-static bool next_cell(const char **at, const char *end, char *buf,
-                      struct cell *cell)
-{
-    const char *p = *at, *comma;
-    size_t n = 0;
-
-    /* without quotes: up to the comma */
-    if (p == end || *p != '"') {
-        comma = memchr(p, ',', (size_t) (end - p));
-        *cell = (struct cell){p, (size_t) ((comma ? comma : end) - p)};
-        *at = comma ? comma + 1 : NULL;
-        return !memchr(cell->at, '"', cell->n);
-    }
-    /* within quotes: up to the next quote that is not doubled */
-    for (p++;; p++) {
-        if (p == end)
-            return false;
-        if (*p == '"' && (p + 1 == end || p[1] != '"'))
-            break;
-        /* two quotes are one */
-        p += *p == '"';
-        buf[n++] = *p;
-    }
-    *cell = (struct cell){buf, n};
-    p++;
-    *at = p == end ? NULL : p + 1;
-    return p == end || *p == ',';
-}
-
 /* Parses digits. False: none, something else, or more than 64 bits. */
-static bool parse_count(struct cell cell, uint64_t *value)
+static bool parse_count(struct csv_cell cell, uint64_t *value)
 {
     uint64_t v = 0;
 
@@ -259,12 +223,12 @@ static bool parse_count(struct cell cell, uint64_t *value)
     return cell.n > 0;
 }
 
-static bool parse_int(struct cell cell, uint64_t *value)
+static bool parse_int(struct csv_cell cell, uint64_t *value)
 {
     bool minus = cell.n && cell.at[0] == '-';
     uint64_t v;
 
-    if (!parse_count((struct cell){cell.at + minus, cell.n - minus}, &v) ||
+    if (!parse_count((struct csv_cell){cell.at + minus, cell.n - minus}, &v) ||
         /* the least int64 has no positive counterpart */
         v > (uint64_t) INT64_MAX + minus)
         return false;
@@ -273,7 +237,7 @@ static bool parse_int(struct cell cell, uint64_t *value)
 }
 
 /* Uses the library for numbers that are long or have an exponent. */
-static bool parse_odd_real(struct cell cell, double *value)
+static bool parse_odd_real(struct csv_cell cell, double *value)
 {
     char text[64], *end;
 
@@ -290,7 +254,7 @@ static bool parse_odd_real(struct cell cell, double *value)
 
 /* Parses a real. The result is exact if the digits and the power of ten are
  * exact: the quotient is then rounded once, as in strtod. */
-static bool parse_real(struct cell cell, double *value)
+static bool parse_real(struct csv_cell cell, double *value)
 {
     static const double tens[] = {1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6, 1e7,
                                   1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14};
@@ -321,7 +285,7 @@ static bool parse_real(struct cell cell, double *value)
 
 /* Makes text that every reader accepts: UTF-8 without control characters. Uses
  * the file's bytes, or buf if it has to change them. */
-static struct cell clean(struct cell cell, char *buf)
+static struct csv_cell clean(struct csv_cell cell, char *buf)
 {
     bool plain = true;
 
@@ -340,12 +304,12 @@ static struct cell clean(struct cell cell, char *buf)
             len = 1;
         }
     }
-    return (struct cell){buf, cell.n};
+    return (struct csv_cell){buf, cell.n};
 }
 
 /* Stores a cell. Returns false if it does not have this type. */
 static bool put_cell(struct chunk *c, size_t column, enum parquet_type type,
-                     struct cell cell)
+                     struct csv_cell cell)
 {
     uint64_t number;
     double real;
@@ -397,10 +361,10 @@ static int put_row(const struct feed *f, struct chunk *c, uint64_t line,
                    const char *from, const char *end)
 {
     const char *at = from;
-    struct cell cell;
+    struct csv_cell cell;
 
     for (size_t i = 0; i < f->n_columns; i++) {
-        if (!at || !next_cell(&at, end, c->cell, &cell))
+        if (!at || csv_in_cell(&at, end, c->cell, &cell) != CSV_IN_CELL)
             return error_set(&c->err, "%s:%" PRIu64 ": %s", f->path, line,
                              at ? "not CSV" : "too few columns");
         if (!put_cell(c, i, f->columns[i].type, cell))

@@ -79,8 +79,7 @@ static const char *card_colour_end(bool colour)
  * one: UNJUDGED of a step that was only sampled. */
 static const char *word_of(const json_t *root)
 {
-    const char *word =
-        summary_file_text(json_object_get(root, "verdict"), "word");
+    const char *word = summary_file_text(root, "verdict.word");
 
     return !strcmp(word, "UNJUDGED") && summary_file_without_nccl(root) &&
                    !feature_reported(root)
@@ -93,7 +92,7 @@ static const char *word_of(const json_t *root)
 static void put_verdict(const json_t *root, bool colour, unsigned columns,
                         FILE *out)
 {
-    const json_t *verdict = json_object_get(root, "verdict");
+    const json_t *verdict = summary_file_at(root, "verdict");
     const char *word = word_of(root);
     char text[VERDICT_BYTES];
 
@@ -144,7 +143,7 @@ static const char *share_of(const json_t *quality, char *buf, size_t size)
  * without records of NCCL. */
 static void put_data(const json_t *root, unsigned columns, FILE *out)
 {
-    const json_t *quality = json_object_get(root, "quality");
+    const json_t *quality = summary_file_at(root, "quality");
     const char *kind = summary_file_text(quality, "expected_kind");
     double coverage = summary_file_real(quality, "coverage");
     char ranks[64], nodes[64], share[JP_FIGURE_LEN], whole[80];
@@ -168,7 +167,7 @@ static void put_data(const json_t *root, unsigned columns, FILE *out)
 /* Prints how small an effect would have been seen, and what was not judged. */
 static void put_judged(const json_t *root, unsigned columns, FILE *out)
 {
-    const json_t *verdict = json_object_get(root, "verdict");
+    const json_t *verdict = summary_file_at(root, "verdict");
     char text[JUDGED_BYTES];
 
     clean_text(summary_file_text(verdict, "judged"), JP_CLEAN_ASCII, text,
@@ -183,9 +182,8 @@ static void put_judged(const json_t *root, unsigned columns, FILE *out)
  * number of lines. */
 static unsigned put_notes(const json_t *root, unsigned columns, FILE *out)
 {
-    const json_t *cost =
-        json_object_get(json_object_get(root, "quality"), "overhead");
-    const json_t *warmup = json_object_get(root, "warmup");
+    const json_t *cost = summary_file_at(root, "quality.overhead");
+    const json_t *warmup = summary_file_at(root, "warmup");
     double share = summary_file_real(cost, "share");
     char left[80] = "", took[120] = "", percent[JP_FIGURE_LEN];
     uint64_t ops = 0;
@@ -208,14 +206,14 @@ static unsigned put_notes(const json_t *root, unsigned columns, FILE *out)
  * number of lines. */
 static unsigned put_stand_in(const json_t *root, unsigned columns, FILE *out)
 {
-    const json_t *job = json_object_get(root, "job");
+    const json_t *job = summary_file_at(root, "job");
     const char *mode = summary_file_text(job, "nccl_mode");
     const char *request = summary_file_text(job, "nccl_request");
     char why[NEXT_BYTES], *where;
     const char *title;
 
     clean_text(
-        summary_file_text(json_array_get(json_object_get(job, "settings"), 0),
+        summary_file_text(json_array_get(summary_file_at(job, "settings"), 0),
                           "reason"),
         JP_CLEAN_ASCII, why, sizeof(why));
     /* auto is no profiler, and its choice needs no excuse */
@@ -236,7 +234,7 @@ static unsigned put_stand_in(const json_t *root, unsigned columns, FILE *out)
 /* Returns the total time of a cell, us; 0 if it is unknown. */
 static double cell_time(const json_t *cell)
 {
-    const json_t *exec = json_object_get(cell, "exec_us");
+    const json_t *exec = summary_file_at(cell, "exec_us");
     double time = summary_file_real(exec, "mean") *
                   summary_file_real(exec, "n");
 
@@ -246,7 +244,7 @@ static double cell_time(const json_t *cell)
 /* Picks the cells of most time, heaviest first. Returns their number. */
 static size_t pick_cells(const json_t *root, const json_t **picked)
 {
-    const json_t *cells = json_object_get(root, "cells");
+    const json_t *cells = summary_file_at(root, "cells");
     size_t n = 0;
 
     for (size_t i = 0; i < json_array_size(cells); i++) {
@@ -282,8 +280,8 @@ static void put_row(FILE *out, unsigned columns, const char *const texts[9])
 /* Writes a row of the card's table: one kind of operation. */
 static void put_cell(const json_t *cell, unsigned columns, FILE *out)
 {
-    const json_t *busbw = json_object_get(cell, "busbw_gbs");
-    const json_t *exec = json_object_get(cell, "exec_us");
+    const json_t *busbw = summary_file_at(cell, "busbw_gbs");
+    const json_t *exec = summary_file_at(cell, "exec_us");
     char coll[16];
     uint64_t bytes = 0, ops = 0;
 
@@ -310,7 +308,7 @@ static void put_cells(const json_t *root, unsigned columns, unsigned notes,
     size_t n = pick_cells(root, picked), most = CELLS_SHOWN;
 
     /* the verdict takes one more line if lines are short */
-    most -= json_array_size(json_object_get(root, "findings")) > 0;
+    most -= json_array_size(summary_file_at(root, "findings")) > 0;
     most -= columns < JP_CARD_MAX_COLUMNS;
     /* a note takes the place of a cell */
     most -= notes;
@@ -331,13 +329,13 @@ static bool is_said(const json_t *root, const char *text)
     char begin[SAID_BYTES];
 
     snprintf(begin, sizeof(begin), "%s", text);
-    return strstr(summary_file_sentence(json_object_get(root, "verdict")),
+    return strstr(summary_file_sentence(summary_file_at(root, "verdict")),
                   begin);
 }
 /* Prints what coincides with the worst finding that has a known cause. */
 static void put_why(const json_t *root, unsigned columns, FILE *out)
 {
-    const json_t *findings = json_object_get(root, "findings");
+    const json_t *findings = summary_file_at(root, "findings");
     char text[WHY_BYTES];
 
     for (size_t i = 0; i < json_array_size(findings); i++) {
@@ -358,7 +356,7 @@ static void put_why(const json_t *root, unsigned columns, FILE *out)
 static void put_findings(const json_t *root, unsigned columns, bool whole,
                          FILE *out)
 {
-    const json_t *findings = json_object_get(root, "findings");
+    const json_t *findings = summary_file_at(root, "findings");
     const json_t *first = json_array_get(findings, 0);
     char text[NEXT_BYTES];
 
@@ -388,8 +386,7 @@ static void put_findings(const json_t *root, unsigned columns, bool whole,
 /* Prints what to check if no finding has advice, one line each. */
 static void put_checks(const json_t *root, unsigned columns, FILE *out)
 {
-    const json_t *checks =
-        json_object_get(json_object_get(root, "verdict"), "checks");
+    const json_t *checks = summary_file_at(root, "verdict.checks");
     char text[NEXT_BYTES];
 
     for (size_t i = 0; i < json_array_size(checks); i++) {
@@ -421,8 +418,8 @@ static bool is_found_here(uint64_t job, const char *step, const char *step_dir)
 static void put_command(const json_t *root, const char *dir, bool by_id,
                         unsigned columns, FILE *out)
 {
-    const json_t *verdict = json_object_get(root, "verdict");
-    const json_t *job = json_object_get(root, "job");
+    const json_t *verdict = summary_file_at(root, "verdict");
+    const json_t *job = summary_file_at(root, "job");
     const char *step_id = summary_file_text(job, "step");
     char command[FIRST_SCREEN_COMMAND], text[FIRST_SCREEN_TYPED], step[96];
     uint64_t id;
@@ -585,14 +582,14 @@ static const char *sampled_of(const json_t *root)
     const struct feature *sampler = feature_sampler();
 
     return sampler
-               ? summary_file_text(json_object_get(root, sampler->name), "text")
+               ? summary_file_text(summary_file_at(root, sampler->name), "text")
                : "";
 }
 
 /* Prints one line for logs: the verdict and where the report is. */
 static void print_line(const json_t *root, const char *step_dir, FILE *out)
 {
-    const json_t *verdict = json_object_get(root, "verdict");
+    const json_t *verdict = summary_file_at(root, "verdict");
     const char *word = word_of(root);
     enum jp_clean how = clean_locale_is_utf8() ? JP_CLEAN_UTF8 : JP_CLEAN_ASCII;
     bool colour = wants_colour(out);
@@ -611,11 +608,13 @@ static void print_line(const json_t *root, const char *step_dir, FILE *out)
     fputs(card_colour_end(colour), out);
     /* a verdict without a reason points to the findings */
     /* without a verdict, what was sampled is the answer */
-    quote_printf(out, "%s%s%s%s%s%s%s%s%s | report: %s/report.html\n",
-                 *word ? " " : "", text, alone ? JP_PLAIN_REASONS : "",
-                 *used ? " " : "", used, *used ? "." : "",
-                 *missing ? " Missing: " : "", missing, *missing ? "." : "",
-                 dir);
+    quote_printf(out, "%s%s%s", *word ? " " : "", text,
+                 alone ? JP_PLAIN_REASONS : "");
+    if (*used)
+        quote_printf(out, " %s.", used);
+    if (*missing)
+        quote_printf(out, " Missing: %s.", missing);
+    quote_printf(out, " | report: %s/report.html\n", dir);
 }
 
 int report_print_line(const char *step_dir, enum jp_summary how, bool by_id,

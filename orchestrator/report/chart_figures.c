@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/sorted.h"
+#include "common/splitmix.h"
 #include "common/vector.h"
 #include "orchestrator/aggregate/dist.h"
 
@@ -156,13 +157,10 @@ static int append(struct values *v, double gbs)
     return 0;
 }
 
-/* A fixed generator (splitmix64), so equal input gives an equal sample. */
+/* A fixed generator, so equal input gives an equal sample. */
 static uint64_t random_of(uint64_t x)
 {
-    x += UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
+    return splitmix_next(&x);
 }
 
 /* Keeps the first SAMPLE operations. After that, each operation so far is in

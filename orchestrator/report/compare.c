@@ -98,12 +98,9 @@ static void read_cell(const json_t *row, struct compare_cell *cell)
 static void read_side(const json_t *row, struct compare_cell *cell, int side)
 {
     summary_file_count(row, "ops", &cell->ops[side]);
-    cell->time_us[side] =
-        summary_file_real(json_object_get(row, "exec_us"), "p50");
-    cell->mean_us[side] =
-        summary_file_real(json_object_get(row, "exec_us"), "mean");
-    cell->busbw_gbs[side] =
-        summary_file_real(json_object_get(row, "busbw_gbs"), "p50");
+    cell->time_us[side] = summary_file_real(row, "exec_us.p50");
+    cell->mean_us[side] = summary_file_real(row, "exec_us.mean");
+    cell->busbw_gbs[side] = summary_file_real(row, "busbw_gbs.p50");
 }
 
 /* Finds A's cell with the key of `like`; NULL: B has it alone. *hint, initially
@@ -128,8 +125,8 @@ find_cell(struct compare *c, const struct compare_cell *like, size_t *hint)
 /* Returns true if records of the step are missing, by its summary. */
 static bool is_incomplete(const json_t *root)
 {
-    const json_t *quality = json_object_get(root, "quality");
-    const json_t *verdict = json_object_get(root, "verdict");
+    const json_t *quality = summary_file_at(root, "quality");
+    const json_t *verdict = summary_file_at(root, "verdict");
     const char *word = summary_file_text(verdict, "word");
     double coverage = summary_file_real(quality, "coverage");
 
@@ -173,8 +170,8 @@ static void judge(struct compare *c, struct compare_cell *cell)
  * -1 when out of memory. */
 static int match_cells(struct compare *c)
 {
-    const json_t *a = json_object_get(c->roots[0], "cells");
-    const json_t *b = json_object_get(c->roots[1], "cells");
+    const json_t *a = summary_file_at(c->roots[0], "cells");
+    const json_t *b = summary_file_at(c->roots[1], "cells");
     size_t n = at_most(json_array_size(a), MAX_CELLS);
     size_t m = at_most(json_array_size(b), MAX_CELLS), hint = 0;
 
@@ -276,7 +273,7 @@ static bool read_steps(const struct compare *c, double us[2])
     uint64_t ops[2] = {0, 0};
 
     for (int side = 0; side < 2; side++) {
-        const json_t *loop = json_object_get(c->roots[side], "iteration");
+        const json_t *loop = summary_file_at(c->roots[side], "iteration");
 
         us[side] = summary_file_real(loop, "period_us");
         summary_file_count(loop, "ops", &ops[side]);
@@ -344,8 +341,8 @@ static void find_answer(struct compare *c)
 static int init(struct compare *c, const json_t *a, const json_t *b,
                 double threshold)
 {
-    const json_t *old = json_object_get(a, "findings");
-    const json_t *new = json_object_get(b, "findings");
+    const json_t *old = summary_file_at(a, "findings");
+    const json_t *new = summary_file_at(b, "findings");
     bool all;
 
     *c = (struct compare){.roots = {a, b},
@@ -407,8 +404,8 @@ static void judge_network(struct compare *c, const struct jp_netkey *key,
 static int init_baseline(struct compare *c, const struct jp_baseline *baseline,
                          const json_t *b, double threshold)
 {
-    const json_t *rows = json_object_get(b, "network");
-    const json_t *new = json_object_get(b, "findings");
+    const json_t *rows = summary_file_at(b, "network");
+    const json_t *new = summary_file_at(b, "findings");
     size_t n = at_most(json_array_size(rows), MAX_CELLS);
 
     *c = (struct compare){.roots = {NULL, b},
@@ -454,7 +451,7 @@ static const char *const courses[] = {[COMPARE_SAME] = "",
 
 static const json_t *verdict_of(const struct compare *c, int side)
 {
-    return json_object_get(c->roots[side], "verdict");
+    return summary_file_at(c->roots[side], "verdict");
 }
 
 /* Prints A or B: its path, and its verdict or the size of the baseline. */

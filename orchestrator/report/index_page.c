@@ -115,8 +115,7 @@ static void put_framework(struct jp_json *j, json_t *to, const json_t *one)
 
 void index_page_step(struct jp_json *j, json_t *entry, const json_t *summary)
 {
-    const json_t *list =
-        json_object_get(json_object_get(summary, "job"), "frameworks");
+    const json_t *list = summary_file_at(summary, "job.frameworks");
     json_t *frameworks = json_out_object(j);
 
     /* bounded, as the summary is foreign */
@@ -126,7 +125,7 @@ void index_page_step(struct jp_json *j, json_t *entry, const json_t *summary)
     if (*kept_key())
         put_maxima(
             j, entry,
-            json_object_get(json_object_get(summary, kept_key()), "series"));
+            json_object_get(summary_file_at(summary, kept_key()), "series"));
 }
 
 /* --- the job -------------------------------------------------------------- */
@@ -147,7 +146,7 @@ void index_page_job(struct jp_json *j, json_t *root, const json_t *steps)
         for (size_t k = 0; k < json_array_size(steps); k++) {
             const json_t *entry = json_array_get(steps, k);
             const json_t *one = json_object_get(
-                json_object_get(entry, kept_key()), key_of(&kept, key));
+                summary_file_at(entry, kept_key()), key_of(&kept, key));
             double max = summary_file_real(one, "max");
 
             /* of equal maxima, the first step has it */
@@ -166,7 +165,7 @@ void index_page_job(struct jp_json *j, json_t *root, const json_t *steps)
         json_out_real(j, row, "max", summary_file_real(best, "max"));
         json_out_text(j, row, "step", summary_file_text(step, "id"));
         json_out_text(j, row, "node",
-                      json_string_value(json_object_get(best, "node")));
+                      json_string_value(summary_file_at(best, "node")));
         json_out_append(j, list, row);
     }
     json_out_put(j, root, kept_key(), list);
@@ -228,7 +227,7 @@ static const struct jp_table maximum_table = {
  * without memory. */
 static int write_maxima(const json_t *job, FILE *out)
 {
-    const json_t *list = json_object_get(job, kept_key());
+    const json_t *list = *kept_key() ? summary_file_at(job, kept_key()) : NULL;
     size_t n = json_array_size(list);
     struct table_source source = {0};
     struct feature_kept kept;
@@ -250,7 +249,7 @@ static int write_maxima(const json_t *job, FILE *out)
         if (i < FEATURE_KEPT_MAX)
             maxima[source.n++] =
                 (struct maximum){i, kept, row,
-                                 step_of(json_object_get(job, "steps"),
+                                 step_of(summary_file_at(job, "steps"),
                                          summary_file_text(row, "step"))};
     }
     title = feature_sampler()->title;
@@ -287,16 +286,16 @@ static size_t say_pairs(const json_t *object, char *buf, size_t size)
  * buf. */
 static char *words_of(const json_t *entry, char *buf, size_t size)
 {
-    size_t len = say_pairs(json_object_get(entry, "labels"), buf, size);
+    size_t len = say_pairs(summary_file_at(entry, "labels"), buf, size);
 
-    if (json_object_size(json_object_get(entry, "frameworks")) == 0)
+    if (json_object_size(summary_file_at(entry, "frameworks")) == 0)
         return buf;
     /* labels and frameworks are separated by "; " */
     if (len && len + 2 < size) {
         memcpy(buf + len, "; ", 3);
         len += 2;
     }
-    say_pairs(json_object_get(entry, "frameworks"), buf + len, size - len);
+    say_pairs(summary_file_at(entry, "frameworks"), buf + len, size - len);
     return buf;
 }
 
@@ -353,7 +352,7 @@ static struct kind *find_kind(struct trend *t, const json_t *cell)
 /* Takes the kinds of step i. job.json has only the heaviest cells of a step. */
 static void take_step(struct trend *t, size_t i)
 {
-    const json_t *cells = json_object_get(step_at(t, i), "cells");
+    const json_t *cells = summary_file_at(step_at(t, i), "cells");
 
     for (size_t k = 0; k < json_array_size(cells) && k < MAX_KINDS; k++) {
         const json_t *cell = json_array_get(cells, k);
@@ -826,18 +825,18 @@ static void put_heading(FILE *out, const json_t *facts)
 
 int index_page_write(const json_t *job, FILE *out)
 {
-    const json_t *steps = json_object_get(job, "steps");
+    const json_t *steps = summary_file_at(job, "steps");
     size_t n = json_array_size(steps);
     size_t *order = sort_steps(steps, n);
     int rc = order ? 0 : -1;
 
     html_out_begin(out, "jobprof: steps of the job");
     fputs("<main class=\"job\">\n", out);
-    put_heading(out, json_object_get(job, "job"));
+    put_heading(out, summary_file_at(job, "job"));
     if (rc == 0 && n)
-        put_answer(out, json_object_get(job, "joined"), steps, order, n);
+        put_answer(out, summary_file_at(job, "joined"), steps, order, n);
     if (rc == 0)
-        rc = write_runs(json_object_get(job, "runs"), out);
+        rc = write_runs(summary_file_at(job, "runs"), out);
     fputs("<section id=\"steps\"><h2>Steps, worst first</h2>\n", out);
     if (rc == 0)
         rc = put_steps(steps, order, n, out);

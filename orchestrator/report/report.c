@@ -198,13 +198,15 @@ static void put_quality(FILE *out, const struct jp_report *report)
     const struct jp_quality *q = report->result ? &report->result->quality
                                                 : NULL;
     char text[JP_OVERHEAD_TEXT], warmup[JP_WARMUP_TEXT], tags[JP_TAGS_TEXT];
+    char coverage[80] = "unknown", by[80] = "";
 
-    text_out_line(
-        out, "  %-26s %s%s%s%s%s", "Coverage",
-        report->verdict->coverage < 0 ? "unknown"
-                                      : FIG_SHARE(report->verdict->coverage),
-        report->verdict->coverage < 0 ? "" : quality_coverage_of(report),
-        kind ? " (" : "", kind ? kind : "", kind ? ")" : "");
+    if (report->verdict->coverage >= 0)
+        snprintf(coverage, sizeof(coverage), "%s%s",
+                 FIG_SHARE(report->verdict->coverage),
+                 quality_coverage_of(report));
+    if (kind)
+        snprintf(by, sizeof(by), " (%s)", kind);
+    text_out_line(out, "  %-26s %s%s", "Coverage", coverage, by);
     for (size_t i = 0; i < quality_n_items; i++) {
         uint64_t value = 0;
         bool known = quality_items[i].get(report, &value);

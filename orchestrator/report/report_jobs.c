@@ -111,8 +111,8 @@ static enum jp_verdict_word word_of(const json_t *step)
  * *job in any case. */
 static bool take(const json_t *root, const char *name, struct job *job)
 {
-    const json_t *steps = json_object_get(root, "steps");
-    const json_t *facts = json_object_get(root, "job"), *worst = NULL;
+    const json_t *steps = summary_file_at(root, "steps");
+    const json_t *facts = summary_file_at(root, "job"), *worst = NULL;
     uint64_t id, n;
 
     job->word = JP_VERDICT_NODATA;
@@ -161,8 +161,7 @@ static int read_job(const char *folder, const char *name, struct job *job)
                             &text, &len, NULL) == 0)
         root = jsonload(JSONLOAD_JOB, path, text, len, 0, NULL);
     /* job.json is a common name: accept only ours */
-    if (!strcmp(summary_file_text(json_object_get(root, "generator"), "name"),
-                "jobprof"))
+    if (!strcmp(summary_file_text(root, "generator.name"), "jobprof"))
         rc = take(root, name, job) ? 1 : -1;
     json_decref(root);
     free(text);

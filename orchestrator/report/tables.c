@@ -136,23 +136,25 @@ static void get_comm_seen_short(const struct jp_row *row, struct jp_value *v)
 /* Formats "NVLS, SHARP, GDRDMA 87.5 %, PXN"; "" without a log of NCCL. */
 static char *carriers_text(const struct jp_carriers *c, char *buf, size_t size)
 {
+    const char *nvls = "", *between = "", *collnet = "";
     char gdr[32] = "";
 
+    /* each part begins with ", " */
+    if (is(c->nvls, "yes"))
+        nvls = ", NVLS";
+    else if (is(c->nvls, "ready"))
+        nvls = ", NVLS ready";
+    if (*c->collnet && !is(c->collnet, "no")) {
+        between = ", ";
+        collnet = is(c->collnet, "yes") ? "CollNet" : c->collnet;
+    }
     /* all channels, or none of them, need no percentage */
     if (c->has_net && c->gdr_share > 0 && c->gdr_share < 1)
         snprintf(gdr, sizeof(gdr), ", GDRDMA %.3g %%", 100 * c->gdr_share);
     else if (c->has_net)
         snprintf(gdr, sizeof(gdr), ", %sGDRDMA", c->gdr_share > 0 ? "" : "no ");
-    /* each part begins with ", " */
-    snprintf(buf, size, "%s%s%s%s%s",
-             is(c->nvls, "yes")     ? ", NVLS"
-             : is(c->nvls, "ready") ? ", NVLS ready"
-                                    : "",
-             *c->collnet && !is(c->collnet, "no") ? ", " : "",
-             is(c->collnet, "yes")  ? "CollNet"
-             : is(c->collnet, "no") ? ""
-                                    : c->collnet,
-             gdr, c->pxn ? ", PXN" : "");
+    snprintf(buf, size, "%s%s%s%s%s", nvls, between, collnet, gdr,
+             c->pxn ? ", PXN" : "");
     /* drop the first ", " */
     if (*buf)
         memmove(buf, buf + 2, strlen(buf + 2) + 1);

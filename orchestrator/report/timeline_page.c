@@ -78,10 +78,11 @@ static int by_process(const void *a, const void *b)
     int64_t rank_x = rank_of(x), rank_y = rank_of(y);
     int64_t pid_x = x->timeline->pid, pid_y = y->timeline->pid;
 
-    return order              ? order
-           : rank_x != rank_y ? (rank_x < rank_y ? -1 : 1)
-           : pid_x != pid_y   ? (pid_x < pid_y ? -1 : 1)
-                              : 0;
+    if (order)
+        return order;
+    if (rank_x != rank_y)
+        return rank_x < rank_y ? -1 : 1;
+    return (pid_x > pid_y) - (pid_x < pid_y);
 }
 
 static bool is_same(const struct source *a, const struct source *b)

@@ -1,14 +1,16 @@
 /* csvtable.c - split CSV into fields, and find columns by name.
  *
- * The whole reader is read_record: a state machine over the bytes of lines
- * (common/lines.h), with one record in memory. The files are foreign input:
- * every limit is an error with the line's number. */
+ * The whole reader is read_record: it adds lines (common/lines.h) to one record
+ * in memory, and splits it (table/csv_in.h). The files are foreign input: every
+ * limit is an error with the line's number. */
 #include "orchestrator/show/csvtable.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "orchestrator/table/csv_in.h"
 
 /* Sets err to PATH:LINE: WHAT. Returns -1. */
 static int damaged(const struct jp_csvtable *t, struct jp_error *err,
@@ -25,46 +27,39 @@ static char harmless(int c)
     return (unsigned) c < 0x20 || c == 0x7f ? '?' : (char) c;
 }
 
-/* Splits a line into the record's fields. *used: the bytes of the record so
- * far; *quoted: the line begins, or ends, within quotes. Returns NULL, or what
- * is wrong. */
-static const char *split_line(struct jp_csvtable *t, const char *line,
-                              size_t len, size_t *used, bool *quoted)
+/* Appends a line to the record. Returns false if it is too long. */
+static bool add_line(struct jp_csvtable *t, const char *line, size_t len,
+                     size_t *used)
 {
-    bool closed = false;
+    if (len >= CSVTABLE_MAX - *used)
+        return false;
+    for (size_t i = 0; i < len; i++)
+        t->bytes[(*used)++] = harmless((unsigned char) line[i]);
+    return true;
+}
 
-    for (size_t i = 0; i < len; i++) {
-        int c = (unsigned char) line[i];
+/* Splits the record from *at on, up to a cell whose quotes are still open, and
+ * terminates each cell. *at: where the next cell begins; NULL after the last
+ * one. Returns NULL, or what is wrong. */
+static const char *split_record(struct jp_csvtable *t, const char **at,
+                                const char *end)
+{
+    while (*at) {
+        char *from = t->bytes + (*at - t->bytes);
+        struct csv_cell cell;
+        enum csv_in in = csv_in_cell(at, end, t->cell, &cell);
 
-        if (*used + 1 >= CSVTABLE_MAX)
-            return "row too long";
-        /* within quotes all characters count, also commas */
-        if (*quoted) {
-            if (c != '"') {
-                t->bytes[(*used)++] = harmless(c);
-                continue;
-            }
-            /* the end of the field, or the first one of a doubled quote */
-            *quoted = false;
-            closed = true;
-        } else if (c == '"' && closed) { /* a doubled quote */
-            t->bytes[(*used)++] = '"';
-            *quoted = true;
-            closed = false;
-            /* only the first character of a field opens quotes */
-        } else if (c == '"' && t->bytes + *used == t->fields[t->n_fields - 1]) {
-            *quoted = true;
-        } else if (c == ',') {
-            if (t->n_fields == CSVTABLE_FIELDS)
-                return "too many columns";
-            t->bytes[(*used)++] = '\0';
-            t->fields[t->n_fields++] = t->bytes + *used;
-            closed = false;
-        } else if (closed || c == '"') {
-            return "not CSV"; /* nothing may follow closed quotes */
-        } else {
-            t->bytes[(*used)++] = harmless(c);
-        }
+        if (in == CSV_IN_OPEN)
+            return NULL;
+        if (in == CSV_IN_BAD)
+            return "not CSV";
+        if (t->n_fields == CSVTABLE_FIELDS)
+            return "too many columns";
+        /* without its quotes it is shorter */
+        if (cell.at == t->cell)
+            memcpy(from, t->cell, cell.n);
+        from[cell.n] = '\0';
+        t->fields[t->n_fields++] = from;
     }
     return NULL;
 }
@@ -74,35 +69,33 @@ static const char *split_line(struct jp_csvtable *t, const char *line,
  * err for damage. */
 static int read_record(struct jp_csvtable *t, struct jp_error *err)
 {
-    const char *wrong = NULL;
-    bool quoted = false;
+    const char *wrong = NULL, *at = t->bytes;
     size_t used = 0, len;
+    bool open = false;
     char *line;
 
     t->n_fields = 0;
-    t->fields[t->n_fields++] = t->bytes;
     do {
         int rc = lines_next(t->lines, &line, &len, err);
 
         if (rc < 0)
             return -1;
         if (rc == 0)
-            return quoted ? damaged(t, err, "a quote has no end") : 0;
+            return open ? damaged(t, err, "a quote has no end") : 0;
         /* the line break before this line is a part of the field */
-        if (quoted && used + 1 >= CSVTABLE_MAX)
+        if ((open && !add_line(t, "\n", 1, &used)) ||
+            !add_line(t, line, len, &used))
             wrong = "row too long";
-        else if (quoted)
-            t->bytes[used++] = harmless('\n');
-        if (!wrong)
-            wrong = split_line(t, line, len, &used, &quoted);
+        else
+            wrong = split_record(t, &at, t->bytes + used);
         if (wrong)
             return damaged(t, err, wrong);
+        open = at != NULL;
         /* a complete file ends with a line break, so this one was cut */
         if (lines_is_cut(t->lines))
             return damaged(t, err,
-                           quoted ? "a quote has no end" : "truncated row");
-    } while (quoted);
-    t->bytes[used] = '\0';
+                           open ? "a quote has no end" : "truncated row");
+    } while (open);
     return 1;
 }
 
@@ -131,9 +124,10 @@ static int begin(struct jp_csvtable *t, const char *const *columns, size_t n,
                  struct jp_error *err)
 {
     t->bytes = malloc(CSVTABLE_MAX);
-    if (!t->bytes)
+    t->cell = malloc(CSVTABLE_MAX);
+    if (!t->bytes || !t->cell)
         error_set(err, "out of memory");
-    if (t->bytes && find_columns(t, columns, n, err) == 0)
+    else if (find_columns(t, columns, n, err) == 0)
         return 0;
     csvtable_close(t);
     return -1;
@@ -161,6 +155,7 @@ void csvtable_close(struct jp_csvtable *t)
 {
     lines_close(t->lines);
     free(t->bytes);
+    free(t->cell);
     *t = (struct jp_csvtable){0};
 }
 

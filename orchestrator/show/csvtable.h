@@ -26,7 +26,8 @@ struct jp_csvtable {
     size_t at[CSVTABLE_COLUMNS]; /* the field of each requested column */
     size_t n_fields;
     char *fields[CSVTABLE_FIELDS];
-    char *bytes;
+    char *bytes; /* the record */
+    char *cell;  /* a cell without its quotes */
 };
 
 /* Opens a table. columns: names of the requested columns, at most

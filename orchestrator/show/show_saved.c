@@ -561,7 +561,7 @@ static int show_ops(char *const *folders, char *const *steps, size_t n,
 static int put_verdict(const char *step, const json_t *root, bool json,
                        struct jp_error *err)
 {
-    const json_t *verdict = json_object_get(root, "verdict");
+    const json_t *verdict = summary_file_at(root, "verdict");
     const char *word = summary_file_text(verdict, "word");
     struct jp_json_stream s;
 

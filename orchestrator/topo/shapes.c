@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/fileio.h"
+#include "common/fnv.h"
 #include "common/vector.h"
 
 /* A name, split into its text and the number at its end. */
@@ -202,17 +203,6 @@ static char *make_key(const struct topo *t, size_t *len)
     return text;
 }
 
-/* The hash of a key, FNV-1a. It is printed, so that machines of several runs
- * can be compared; those of common/hash.h differ from run to run. */
-static uint64_t printed_hash(const char *key, size_t len)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ (unsigned char) key[i]) * 0x100000001b3u;
-    return hash;
-}
-
 /* Finds or adds the shape of topo, which is taken over. Returns its index, or
  * -1 without memory. */
 static int find_or_add(struct jp_shapes *s, struct topo *topo)
@@ -223,7 +213,8 @@ static int find_or_add(struct jp_shapes *s, struct topo *topo)
     shape.key = make_key(topo, &shape.key_len);
     if (!shape.key)
         goto fail;
-    shape.hash = printed_hash(shape.key, shape.key_len);
+    /* It is printed, so it must be the same in every run. */
+    shape.hash = fnv_bytes(FNV_START, shape.key, shape.key_len);
     for (size_t i = 0; i < s->n_shapes; i++) {
         struct jp_shape *other = &s->shapes[i];
 

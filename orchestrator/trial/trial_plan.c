@@ -14,6 +14,7 @@
 #include "common/fileio.h"
 #include "common/grammar.h"
 #include "common/quote.h"
+#include "common/splitmix.h"
 #include "common/vector.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/trial/trial.h"
@@ -300,16 +301,6 @@ char *trial_label(const struct trial *t, size_t config, char *buf, size_t size)
     return buf;
 }
 
-/* splitmix64: a small generator with a reproducible sequence, unlike rand(). */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 void trial_order(const struct trial *t, size_t round, size_t *order)
 {
     uint64_t state = t->seed + UINT64_C(0x5851f42d4c957f2d) * (round + 1);
@@ -318,7 +309,7 @@ void trial_order(const struct trial *t, size_t round, size_t *order)
         order[i] = i;
     /* Fisher and Yates' shuffle */
     for (size_t i = t->n_configs; i-- > 1;) {
-        size_t k = (size_t) (next_random(&state) % (i + 1)), kept = order[i];
+        size_t k = (size_t) (splitmix_next(&state) % (i + 1)), kept = order[i];
 
         order[i] = order[k];
         order[k] = kept;

@@ -259,9 +259,9 @@ static void put_step(const struct job *job, const char *index,
                      const struct upload_made *made)
 {
     static const char *const id[] = {"step", NULL};
-    const json_t *verdict = json_object_get(job->summary, "verdict");
-    const json_t *quality = json_object_get(job->summary, "quality");
-    const json_t *findings = json_object_get(job->summary, "findings");
+    const json_t *verdict = summary_file_at(job->summary, "verdict");
+    const json_t *quality = summary_file_at(job->summary, "quality");
+    const json_t *findings = summary_file_at(job->summary, "findings");
     double coverage = summary_file_real(quality, "coverage");
     const char *word = summary_file_text(verdict, "word");
     const char *text = summary_file_text(verdict, "text");
