@@ -374,7 +374,7 @@ static unsigned find_cached(struct jp_rec_name_cache *cache, struct name *names,
 {
     const struct jp_rec_constants *of =
         atomic_load_explicit(&constants, memory_order_acquire);
-    size_t at = ((uintptr_t) text ^ (uintptr_t) text >> 4) % 16;
+    size_t at = ((uintptr_t) text ^ (uintptr_t) text >> 4) % JP_REC_CACHED;
     unsigned number;
 
     if (!text)
@@ -383,14 +383,14 @@ static unsigned find_cached(struct jp_rec_name_cache *cache, struct name *names,
         memset(cache, 0, sizeof(*cache));
         cache->of = of;
     }
-    number = cache->entries[at].number;
-    if (cache->entries[at].text == text &&
+    number = cache->number[at];
+    if (cache->text[at] == text &&
         ((of && (uintptr_t) text - of->from < of->bytes) ||
          strcmp(names[number].text, text) == 0))
         return number;
     number = find_word(names, n, text);
-    cache->entries[at].text = text;
-    cache->entries[at].number = number;
+    cache->text[at] = text;
+    cache->number[at] = (uint8_t) number;
     return number;
 }
 

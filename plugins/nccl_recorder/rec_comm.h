@@ -409,11 +409,10 @@ enum { JP_REC_FUNC_RECV = 5, JP_REC_FUNC_BROADCAST = 6 };
 
 /* What a thread looked up last: NCCL mostly passes the same few addresses. All
  * zeros to begin with. */
+enum { JP_REC_CACHED = 16 };
 struct jp_rec_name_cache {
-    struct {
-        const char *text; /* as NCCL passed it */
-        unsigned number;
-    } entries[16];
+    const char *text[JP_REC_CACHED]; /* as NCCL passed it */
+    uint8_t number[JP_REC_CACHED];
     const struct jp_rec_constants *of; /* the library that these are for */
 };
 
