@@ -17,9 +17,30 @@
 #include "common/error.h"
 #include "common/json_stream.h"
 #include "common/knob.h"
-#include "plugins/clock/clock_conf.h"
+#include "common/options.h"
 
 enum { MODULE_GPUS_MAX = 64, MODULE_HANG_BYTES = 512 };
+
+/* How the agents of a step's nodes reach each other. */
+enum { MODULE_KEY_BYTES = 32, MODULE_NAMES_BYTES = 512 };
+struct module_net {
+    char interfaces[MODULE_NAMES_BYTES]; /* as NCCL_SOCKET_IFNAME; "": that of
+                                            the node's address */
+    uint8_t key[MODULE_KEY_BYTES]; /* the step's, by which packets are sealed */
+};
+
+/* What modules are told of job.conf before the tasks can change it. begin
+ * passes it to the agent. The settings of an option are bytes that only its own
+ * folder reads. */
+enum { MODULE_SETTINGS_BYTES = 640 };
+struct module_told {
+    bool meets; /* the agents of this step talk to each other */
+    struct module_net net;
+    struct {
+        bool given;
+        _Alignas(8) uint8_t bytes[MODULE_SETTINGS_BYTES];
+    } of[OPTIONS];
+};
 
 /* A GPU at its last sample; NAN: unknown. */
 struct module_gpu {
@@ -75,13 +96,14 @@ struct module_place {
     const char *gpus;    /* minor numbers that Slurm allocated; NULL: all */
     uint32_t period_ms;  /* as the site configured it; 0: the module is off */
     uint64_t disk_bytes; /* limit of the module's files on this node */
-    const struct clock_conf *clock; /* NULL: the clock module is off */
-    const char *const *nodes; /* all nodes of the step, in Slurm's order */
-    size_t n_nodes;           /* 0: unknown */
-    uint32_t nodeid;          /* within the component */
-    uint32_t step_nodes;      /* of the whole step, all components */
-    uint64_t component;       /* its job id */
-    bool leads;               /* node 0 of the leading component */
+    const struct module_net *net;  /* NULL: agents do not talk to each other */
+    const void *settings[OPTIONS]; /* see module_told; NULL: none */
+    const char *const *nodes;      /* all nodes of the step, in Slurm's order */
+    size_t n_nodes;                /* 0: unknown */
+    uint32_t nodeid;               /* within the component */
+    uint32_t step_nodes;           /* of the whole step, all components */
+    uint64_t component;            /* its job id */
+    bool leads;                    /* node 0 of the leading component */
     /* for hangs */
     bool records_live;    /* the step's profiler writes while operations run */
     const char *plugin;   /* NCCL_PROFILER_PLUGIN as it was set for the tasks;

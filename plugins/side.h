@@ -19,6 +19,8 @@
 #include "common/pattern.h"
 #include "common/plan.h"
 
+struct module_told; /* plugins/module.h */
+
 /* What is known of a step before its tasks start.
  *
  * The facts are gathered once. On srun's side they come from srun and from
@@ -113,6 +115,9 @@ struct launch_side {
      * line becomes a line for the step's log, or stays "". */
     void (*adapt)(struct jp_jobconf *conf, const char *ready, char *line,
                   size_t len);
+    /* Tells the option's module of the node agent its settings, and whether
+     * agents talk to each other (plugins/module.h). */
+    void (*tell)(const struct jp_jobconf *conf, struct module_told *told);
 };
 
 /* Whether the tasks of a step are run by a program that uses CUPTI. *title: the

@@ -16,7 +16,6 @@
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
 #include "plugins/backend.h"
-#include "plugins/clock/clock_conf.h"
 #include "plugins/module.h"
 
 /* --- a node joins a profiled step, and its tasks start ------------------- */
@@ -44,7 +43,7 @@ int begin_locate(const struct begin_settings *settings, char **dir,
 /* The settings in job.conf that the node agent needs. */
 struct begin_told {
     struct jp_policy policy; /* clamped to the site's ceilings */
-    struct clock_conf clock; /* cadence_us 0: clocks are not probed */
+    struct module_told modules;
 };
 
 /* Creates the folders, token and node.json of this node. *pairs is the answer

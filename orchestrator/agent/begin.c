@@ -31,7 +31,6 @@
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
-#include "plugins/clock/clock_launch.h"
 
 /* How long a node waits for job.conf, and how often it looks. The SPANK module
  * ignores answers that come later than 2 s. */
@@ -295,7 +294,9 @@ int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
         conf.policy.hang_suspect_ms = 0;
     rc = join(seat, node, &conf, pairs, err);
     *told = (struct begin_told){.policy = conf.policy};
-    (void) clock_launch_read(&conf, &told->clock);
+    for (enum jp_option i = 0; i < OPTIONS; i++)
+        if (backend_side(i)->tell)
+            backend_side(i)->tell(&conf, &told->modules);
     if (rc < 0)
         step_aside(seat, node, err);
 out:

@@ -54,8 +54,8 @@ struct node_args {
     const char *hash;           /* checksum of job.conf */
     const char *node;
     const char *script; /* a step that is not srun's; NULL: it is */
-    /* from begin to the agent; clocks 1: the agent reads a struct clock_conf */
-    uint32_t period_ms, disk_mib, clocks;
+    /* from begin to the agent; told 1: the agent reads a struct module_told */
+    uint32_t period_ms, disk_mib, told;
     struct jp_seat seat; /* dir NULL: not given */
 };
 
@@ -77,7 +77,7 @@ static const struct cmd_option rows[] = {
     {"nodes", "N", NULL, OPT_COUNT(seat.nodes, 1, UINT32_MAX)},
     {"period", "N", NULL, OPT_COUNT(period_ms, 0, UINT32_MAX)},
     {"disk", "N", NULL, OPT_COUNT(disk_mib, 1, UINT32_MAX)},
-    {"clocks", "N", NULL, OPT_COUNT(clocks, 0, UINT32_MAX)},
+    {"told", "N", NULL, OPT_COUNT(told, 0, UINT32_MAX)},
 };
 
 static const struct cmd_options command_line = {CMD_ROWS(rows),
@@ -173,20 +173,31 @@ static int join(struct node_args *args, char **pairs, struct begin_told *told,
     return *pairs ? 0 : error_set(err, "out of memory");
 }
 
-/* Passes the clock settings to the agent's standard input. They contain a key,
- * which must not be an argument that other users can read. */
-static bool tell_clocks(const struct clock_conf *clock)
+/* Whether some module is told anything. */
+static bool has_settings(const struct module_told *told)
+{
+    bool has = told->meets;
+
+    for (enum jp_option i = 0; i < OPTIONS; i++)
+        has = has || told->of[i].given;
+    return has;
+}
+
+/* Passes what modules are told to the agent's standard input. It contains a
+ * key, which must not be an argument that other users can read. The pipe has
+ * room for all of it. */
+static bool tell_modules(const struct module_told *told)
 {
     int ends[2];
-    bool told = false;
+    bool done = false;
 
-    if (!clock->cadence_us || pipe2(ends, O_CLOEXEC) < 0)
+    if (!has_settings(told) || pipe2(ends, O_CLOEXEC) < 0)
         return false;
-    told = write(ends[1], clock, sizeof(*clock)) == sizeof(*clock) &&
+    done = write(ends[1], told, sizeof(*told)) == sizeof(*told) &&
            dup2(ends[0], STDIN_FILENO) == STDIN_FILENO;
     close(ends[0]);
     close(ends[1]);
-    return told;
+    return done;
 }
 
 /* Turns this process into the agent. When the step exits, the module ends the
@@ -213,8 +224,8 @@ static void become_agent(const struct node_args *args,
                           period,
                           "--disk",
                           disk,
-                          "--clocks",
-                          tell_clocks(&told->clock) ? "1" : "0",
+                          "--told",
+                          tell_modules(&told->modules) ? "1" : "0",
                           args->config ? "--config" : NULL,
                           args->config,
                           NULL};
@@ -236,7 +247,7 @@ static void become_agent(const struct node_args *args,
  * queries, so a child does them and the agent does not wait. */
 static void stay(const struct node_args *args, const struct begin_told *told)
 {
-    bool agent = told->policy.period_ms || told->clock.cadence_us ||
+    bool agent = told->policy.period_ms || has_settings(&told->modules) ||
                  told->policy.hang_suspect_ms;
     pid_t pid = agent ? fork() : 0;
 
@@ -418,11 +429,10 @@ static void find_nodes(struct module_place *place, char ***names)
     place->nodes = (const char *const *) *names;
 }
 
-/* Reads the clock settings that begin has left on standard input. Returns
- * whether they are complete. */
-static bool read_clocks(struct clock_conf *clock)
+/* Reads what begin has left on standard input for the modules. */
+static void read_told(struct module_told *told, struct module_place *place)
 {
-    bool whole = read(STDIN_FILENO, clock, sizeof(*clock)) == sizeof(*clock);
+    bool whole = read(STDIN_FILENO, told, sizeof(*told)) == sizeof(*told);
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
     /* a child must not inherit the pipe */
@@ -430,7 +440,13 @@ static bool read_clocks(struct clock_conf *clock)
         dup2(null, STDIN_FILENO);
         close(null);
     }
-    return whole && !clock->interfaces[CLOCK_NAMES_BYTES - 1];
+    if (!whole || told->net.interfaces[MODULE_NAMES_BYTES - 1])
+        return;
+    if (told->meets)
+        place->net = &told->net;
+    for (enum jp_option i = 0; i < OPTIONS; i++)
+        if (told->of[i].given)
+            place->settings[i] = told->of[i].bytes;
 }
 
 /* Gathers what the modules need and runs them until the step ends. Returns 0,
@@ -444,13 +460,13 @@ static int run_agent(const struct node_args *args, struct jp_error *err)
     struct jp_onhang on_hang = {.kind = ONHANG_REPORT};
     /* too large for the stack */
     static struct module_shared shared;
+    static struct module_told told;
     char **nodes = NULL;
     struct metrics metrics = {.conf = {.schema = 0}};
-    struct clock_conf clock;
     int rc;
 
-    if (args->clocks && read_clocks(&clock))
-        place->clock = &clock;
+    if (args->told)
+        read_told(&told, place);
     if (stepdir_hold(args->seat.dir, err) < 0 || find_step(place, err) < 0)
         return -1;
     /* without the site file, its defaults */

@@ -425,7 +425,7 @@ static void start_exchange(struct live *l)
 {
     const struct module_place *p = &l->place;
     const struct livelink_place place = {.dir = p->dir,
-                                         .clock = p->clock,
+                                         .net = p->net,
                                          .conf_hash = p->conf_hash,
                                          .component = p->component,
                                          .nodeid = p->nodeid,
@@ -433,7 +433,7 @@ static void start_exchange(struct live *l)
                                          .take = l->join ? keep : NULL,
                                          .arg = l};
 
-    if (p->clock && p->clock->cadence_us && p->step_nodes >= 2 && l->watches)
+    if (p->net && p->step_nodes >= 2 && l->watches)
         l->link = livelink_create(&place, &l->no_link);
 }
 

@@ -75,11 +75,11 @@ static struct livesend *send_create(const struct livelink_place *place,
         return NULL;
     }
     s->place = *place;
-    livepacket_seal(&s->seal, place->clock->key, place->conf_hash);
+    livepacket_seal(&s->seal, place->net->key, place->conf_hash);
     s->epoch = (uint32_t) time(NULL);
     s->fd = -1;
     s->own.n_addresses =
-        clock_iface_find(place->clock->interfaces, s->own.addresses, err);
+        clock_iface_find(place->net->interfaces, s->own.addresses, err);
     if (s->own.n_addresses)
         return s;
     send_destroy(s);
@@ -378,14 +378,14 @@ static struct livehear *hear_create(const struct livelink_place *place,
     }
     h->place = *place;
     h->timer = -1;
-    livepacket_seal(&h->seal, place->clock->key, place->conf_hash);
+    livepacket_seal(&h->seal, place->net->key, place->conf_hash);
     h->most = place->nodes < NODES_MAX ? place->nodes : NODES_MAX;
     h->senders = calloc((size_t) h->most + 1, sizeof(*h->senders));
     /* The address file has the time of the start, so that nodes notice a
      * restarted agent. */
     h->own.epoch = (uint32_t) time(NULL);
     h->own.n_addresses =
-        clock_iface_find(place->clock->interfaces, h->own.addresses, err);
+        clock_iface_find(place->net->interfaces, h->own.addresses, err);
     if (!h->senders)
         error_set(err, "out of memory");
     else if (h->own.n_addresses && open_fds(h, err) == 0)

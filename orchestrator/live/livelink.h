@@ -18,8 +18,8 @@
 
 #include "common/error.h"
 #include "orchestrator/live/livesnap.h"
-#include "plugins/clock/clock_conf.h"
 #include "plugins/clock/clock_packet.h"
+#include "plugins/module.h"
 
 /* What is not answered for so long is lost. Node 0's agent looks each second,
  * or less often while it is over its processor budget. */
@@ -43,7 +43,7 @@ struct livelink;
 
 struct livelink_place {
     const char *dir; /* the step directory */
-    const struct clock_conf *clock;
+    const struct module_net *net;
     const char *conf_hash;
     /* the sending end: the node */
     uint64_t component;
@@ -148,7 +148,8 @@ struct livepacket {
 /* Makes the seal's key from the key of the step and the hash of its job.conf.
  */
 void livepacket_seal(struct clock_seal *seal,
-                     const uint8_t key[CLOCK_KEY_BYTES], const char *conf_hash);
+                     const uint8_t key[MODULE_KEY_BYTES],
+                     const char *conf_hash);
 
 /* The packet must be valid for livepacket_read. Returns its length. */
 size_t livepacket_write(const struct livepacket *packet,

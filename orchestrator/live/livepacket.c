@@ -34,7 +34,7 @@ static uint64_t get(const uint8_t *at, size_t n)
 
 /* The word "live" keeps these seals apart from those of clock probes. */
 void livepacket_seal(struct clock_seal *seal,
-                     const uint8_t key[CLOCK_KEY_BYTES], const char *conf_hash)
+                     const uint8_t key[MODULE_KEY_BYTES], const char *conf_hash)
 {
     char what[96];
 

@@ -4,8 +4,7 @@
 
 #include <stdint.h>
 
-#define CLOCK_KEY_BYTES 32
-#define CLOCK_NAMES_BYTES 512
+#include "plugins/module.h"
 
 struct clock_conf {
     uint32_t cadence_us;  /* between two exchanges with one neighbour; 0: off */
@@ -15,10 +14,7 @@ struct clock_conf {
                              none */
     uint32_t cpu_permille; /* of a processor, which probes may take; 0: the
                               default */
-    char interfaces[CLOCK_NAMES_BYTES]; /* as NCCL_SOCKET_IFNAME; "": that of
-                                           the node's address */
-    /* the step's key, by which packets are sealed */
-    uint8_t key[CLOCK_KEY_BYTES];
+    struct module_net net;
 };
 
 #endif

@@ -154,7 +154,7 @@ static bool is_passable(const char *names)
     for (const char *c = names; *c; c++)
         if (*c <= ' ' || *c > '~')
             return false;
-    return strlen(names) < CLOCK_NAMES_BYTES;
+    return strlen(names) < MODULE_NAMES_BYTES;
 }
 
 /* Adds the interfaces that probes use: the option's, else those of NCCL,
@@ -290,9 +290,9 @@ static int add_all(const struct plan_side *side, const struct plan_input *env,
 
 /* Makes a new key in hexadecimal digits. Returns -1 if the system has no random
  * bytes yet, instead of waiting for them: srun would hang. */
-static int make_key(char hex[2 * CLOCK_KEY_BYTES + 1])
+static int make_key(char hex[2 * MODULE_KEY_BYTES + 1])
 {
-    uint8_t key[CLOCK_KEY_BYTES];
+    uint8_t key[MODULE_KEY_BYTES];
 
     if (getrandom(key, sizeof(key), GRND_NONBLOCK) != (ssize_t) sizeof(key))
         return -1;
@@ -372,7 +372,7 @@ static int fill(const struct side_step *step, struct jp_jobconf *conf,
     const struct plan_side *side = &step->plan->sides[OPTION_CLOCK];
     const struct plan_input *env = step->facts->env;
     char **secret = &conf->sides[OPTION_CLOCK].texts[CLOCK_SECRET];
-    char hex[2 * CLOCK_KEY_BYTES + 1];
+    char hex[2 * MODULE_KEY_BYTES + 1];
 
     if (settings_request(conf, side, err) < 0)
         return -1;
@@ -587,19 +587,6 @@ static const char *explain_mode(const struct plan_side *side)
                  "was requested";
 }
 
-const struct launch_side clock_side = {
-    .runs = runs,
-    .idle = note_idle,
-    .fill = fill,
-    .write = write_xla,
-    .describe = describe,
-    .block = make_block,
-    .shows_block = is_asked,
-    .announce = announce,
-    .block_of = make_block_of,
-    .reason = explain_mode,
-};
-
 /* --- the agent ------------------------------------------------------------ */
 
 /* The value of a hexadecimal digit; -1: not one. */
@@ -611,11 +598,11 @@ static int digit(char c)
 }
 
 /* Parses the key of job.conf. False: it is missing or malformed. */
-static bool read_key(const char *hex, uint8_t key[CLOCK_KEY_BYTES])
+static bool read_key(const char *hex, uint8_t key[MODULE_KEY_BYTES])
 {
-    if (!hex || strlen(hex) != 2 * CLOCK_KEY_BYTES)
+    if (!hex || strlen(hex) != 2 * MODULE_KEY_BYTES)
         return false;
-    for (size_t i = 0; i < CLOCK_KEY_BYTES; i++) {
+    for (size_t i = 0; i < MODULE_KEY_BYTES; i++) {
         int high = digit(hex[2 * i]), low = digit(hex[2 * i + 1]);
 
         if (high < 0 || low < 0)
@@ -644,7 +631,8 @@ bool clock_launch_read(const struct jp_jobconf *conf, struct clock_conf *out)
     struct clock_conf clock = {0};
 
     if (!conf->sides[OPTION_CLOCK].numbers[CLOCK_CADENCE_US] ||
-        !read_key(conf->sides[OPTION_CLOCK].texts[CLOCK_SECRET], clock.key) ||
+        !read_key(conf->sides[OPTION_CLOCK].texts[CLOCK_SECRET],
+                  clock.net.key) ||
         !conf->sides[OPTION_CLOCK].texts[CLOCK_INTERFACES] ||
         !is_passable(conf->sides[OPTION_CLOCK].texts[CLOCK_INTERFACES]))
         return false;
@@ -661,8 +649,37 @@ bool clock_launch_read(const struct jp_jobconf *conf, struct clock_conf *out)
                                              none */
         clock.cpu_permille = within(
             &figures[4], conf->sides[OPTION_CLOCK].numbers[CLOCK_CPU_PERMILLE]);
-    snprintf(clock.interfaces, sizeof(clock.interfaces), "%s",
+    snprintf(clock.net.interfaces, sizeof(clock.net.interfaces), "%s",
              conf->sides[OPTION_CLOCK].texts[CLOCK_INTERFACES]);
     *out = clock;
     return true;
 }
+
+_Static_assert(sizeof(struct clock_conf) <= MODULE_SETTINGS_BYTES,
+               "struct module_told has room");
+
+static void tell(const struct jp_jobconf *conf, struct module_told *told)
+{
+    struct clock_conf clock;
+
+    if (!clock_launch_read(conf, &clock))
+        return;
+    told->meets = true;
+    told->net = clock.net;
+    told->of[OPTION_CLOCK].given = true;
+    memcpy(told->of[OPTION_CLOCK].bytes, &clock, sizeof(clock));
+}
+
+const struct launch_side clock_side = {
+    .runs = runs,
+    .idle = note_idle,
+    .fill = fill,
+    .write = write_xla,
+    .describe = describe,
+    .block = make_block,
+    .shows_block = is_asked,
+    .announce = announce,
+    .block_of = make_block_of,
+    .reason = explain_mode,
+    .tell = tell,
+};

@@ -139,7 +139,7 @@ static int64_t get64(const uint8_t *at)
  */
 
 void clock_seal_init(struct clock_seal *seal,
-                     const uint8_t key[CLOCK_KEY_BYTES], uint64_t job,
+                     const uint8_t key[MODULE_KEY_BYTES], uint64_t job,
                      const char *step)
 {
     uint8_t text[128] = {0};
@@ -149,7 +149,7 @@ void clock_seal_init(struct clock_seal *seal,
 
     /* The 32 bytes of the step's key: the first 16 are the hash's key, the
      * others are hashed with job and step. */
-    memcpy(text, key + 16, CLOCK_KEY_BYTES - 16);
+    memcpy(text, key + 16, MODULE_KEY_BYTES - 16);
     len = snprintf((char *) text + 16, sizeof(text) - 16, "%llu.%.80s",
                    (unsigned long long) job, step ? step : "");
     clock_siphash(key, text, 16 + (size_t) len, 1, hash);

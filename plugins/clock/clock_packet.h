@@ -59,7 +59,7 @@ struct clock_seal {
 
 /* Derives the step's seal from its key, job id and step id. */
 void clock_seal_init(struct clock_seal *seal,
-                     const uint8_t key[CLOCK_KEY_BYTES], uint64_t job,
+                     const uint8_t key[MODULE_KEY_BYTES], uint64_t job,
                      const char *step);
 
 void clock_packet_write(const struct clock_packet *packet,

@@ -235,7 +235,7 @@ static int put_config(struct clock_rows *rows, const struct clock_origin *o,
                o->node_id, CLEAN(o->node), CLEAN(host), o->n_nodes, o->job,
                CLEAN(o->step), CLEAN(boot_id), o->source, o->conf->cadence_us,
                o->conf->window_ms, o->conf->spacing_us, o->conf->snapshot_ms,
-               o->conf->cpu_permille, CLEAN(o->conf->interfaces),
+               o->conf->cpu_permille, CLEAN(o->conf->net.interfaces),
                CLEAN(o->address), (unsigned) o->port, o->look.mono_ns,
                o->look.real_ns);
 }

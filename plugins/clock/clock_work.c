@@ -704,7 +704,7 @@ static int start(struct clock_work *w, uint32_t self,
 {
     w->own.node_id = self;
     w->own.n_addresses =
-        clock_iface_find(w->conf.interfaces, w->own.addresses, err);
+        clock_iface_find(w->conf.net.interfaces, w->own.addresses, err);
     if (!w->own.n_addresses || open_fds(w, shift, err) < 0)
         return -1;
     w->began_ns = w->cost_from_ns = now_of(w);
@@ -745,10 +745,11 @@ struct clock_work *clock_work_create(const struct module_place *place,
                                      const struct clock_shift *shift,
                                      struct jp_error *err)
 {
+    const struct clock_conf *conf = place->settings[OPTION_CLOCK];
     struct clock_work *w;
     uint32_t self = 0;
 
-    if (!place->clock || !place->clock->cadence_us || place->n_nodes < 2) {
+    if (!conf || !conf->cadence_us || place->n_nodes < 2) {
         error_set(err, "%s", "");
         return NULL;
     }
@@ -760,12 +761,12 @@ struct clock_work *clock_work_create(const struct module_place *place,
         return NULL;
     }
     w->place = *place;
-    w->conf = *place->clock;
-    w->conf.interfaces[CLOCK_NAMES_BYTES - 1] = '\0';
+    w->conf = *conf;
+    w->conf.net.interfaces[MODULE_NAMES_BYTES - 1] = '\0';
     if (!w->conf.cpu_permille)
         w->conf.cpu_permille = JP_DEF_CLOCK_CPU_PERMILLE;
     w->epoll = w->timer = w->set = -1;
-    clock_seal_init(&w->seal, w->conf.key, place->job, place->step);
+    clock_seal_init(&w->seal, w->conf.net.key, place->job, place->step);
     if (start(w, self, shift, err) == 0)
         return w;
     destroy(w);

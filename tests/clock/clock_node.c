@@ -102,7 +102,8 @@ static bool take_setting(struct node *n, const char *text)
     else if (strncmp(text, "user=", 5) == 0)
         n->shift.user_stamps = *value == '1';
     else if (strncmp(text, "if=", 3) == 0)
-        snprintf(n->conf.interfaces, sizeof(n->conf.interfaces), "%s", value);
+        snprintf(n->conf.net.interfaces, sizeof(n->conf.net.interfaces), "%s",
+                 value);
     else
         return false;
     return true;
@@ -170,7 +171,7 @@ static int run_node(int argc, char **argv)
                                   .window_ms = 4000,
                                   .spacing_us = 100,
                                   .snapshot_ms = 100,
-                                  .key = {1, 2, 3}};
+                                  .net.key = {1, 2, 3}};
     for (size_t i = 0; i < n_nodes; i++) {
         snprintf(n->names[i], NAME, "n%zu", i);
         n->nodes[i] = n->names[i];
@@ -180,7 +181,7 @@ static int run_node(int argc, char **argv)
                                      .job = 42,
                                      .step = "0",
                                      .disk_bytes = 4 << 20,
-                                     .clock = &n->conf,
+                                     .settings[OPTION_CLOCK] = &n->conf,
                                      .nodes = n->nodes,
                                      .n_nodes = n_nodes};
     for (int i = 4; i < argc; i++)

@@ -49,7 +49,7 @@ static void siphash_vectors(void **state)
 
 static struct clock_seal seal_of(uint8_t first, uint64_t job, const char *step)
 {
-    uint8_t key[CLOCK_KEY_BYTES] = {first};
+    uint8_t key[MODULE_KEY_BYTES] = {first};
     struct clock_seal seal;
 
     clock_seal_init(&seal, key, job, step);

@@ -21,7 +21,7 @@ static const char *const names[] = {"n0", "n1", "n2"};
 static const struct clock_conf conf = {.cadence_us = 50000,
                                        .window_ms = 4000,
                                        .spacing_us = 100,
-                                       .interfaces = "=eth0,ib"};
+                                       .net.interfaces = "=eth0,ib"};
 
 static const struct clock_origin origin = {
     .job = 42,

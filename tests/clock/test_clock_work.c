@@ -89,22 +89,22 @@ static void field_init(struct field *f, char *dir, uint32_t n)
                                          .window_ms = 1000,
                                          .spacing_us = 100,
                                          .snapshot_ms = 100,
-                                         .interfaces = "lo",
-                                         .key = {1, 2, 3}};
+                                         .net = {"lo", {1, 2, 3}}};
         f->shift[i] =
             (struct clock_shift){.offset_ns = (int64_t) (i * 3140000000u),
                                  .ppm = 12.5 * i,
                                  .from_ns = f->began};
-        f->place[i] = (struct module_place){.dir = dir,
-                                            .node = names[i],
-                                            .job = 42,
-                                            .step = "0",
-                                            .disk_bytes = 1 << 20,
-                                            .clock = &f->conf[i],
-                                            .nodes = names,
-                                            .n_nodes = n,
-                                            .log = take_log,
-                                            .log_arg = f};
+        f->place[i] =
+            (struct module_place){.dir = dir,
+                                  .node = names[i],
+                                  .job = 42,
+                                  .step = "0",
+                                  .disk_bytes = 1 << 20,
+                                  .settings[OPTION_CLOCK] = &f->conf[i],
+                                  .nodes = names,
+                                  .n_nodes = n,
+                                  .log = take_log,
+                                  .log_arg = f};
     }
     free(nodes);
 }
@@ -184,8 +184,8 @@ static void field_run(struct field *f, int64_t ns)
                 pass_on(f);
             else if (f->wakeups++,
                      f->works[events[i].data.u32] &&
-                         clock_module.tick(f->works[events[i].data.u32],
-                                           &cost, &err) < 0)
+                         clock_module.tick(f->works[events[i].data.u32], &cost,
+                                           &err) < 0)
                 fail_msg("%s", err.text);
     }
 }
@@ -380,7 +380,7 @@ static void killed_and_foreign(void **state)
     struct field f;
 
     field_init(&f, *state, NODES);
-    f.conf[3].key[0] ^= 1;
+    f.conf[3].net.key[0] ^= 1;
     field_start(&f);
     field_run(&f, 3 * SECOND);
     field_kill(&f, 2);
@@ -453,7 +453,7 @@ static void two_steps(void **state)
     b->shift[1].ppm = -30;
     for (uint32_t i = 0; i < 2; i++) {
         b->place[i].step = "1";
-        b->conf[i].key[0] ^= 0x55; /* srun makes a key for each step */
+        b->conf[i].net.key[0] ^= 0x55; /* srun makes a key for each step */
     }
     field_start(a);
     field_start(b);
@@ -646,17 +646,17 @@ static void refused(void **state)
     f.conf[0].cadence_us = 0;
     assert_null(clock_work_create(&f.place[0], NULL, &err));
     assert_string_equal(err.text, "");
-    f.place[0].clock = NULL;
+    f.place[0].settings[OPTION_CLOCK] = NULL;
     assert_null(clock_work_create(&f.place[0], NULL, &err));
     assert_string_equal(err.text, "");
     f.place[1].node = "n9";
     assert_null(clock_work_create(&f.place[1], NULL, &err));
     assert_non_null(strstr(err.text, "list"));
     f.place[1].node = "n1";
-    strcpy(f.conf[1].interfaces, "=nothing");
+    strcpy(f.conf[1].net.interfaces, "=nothing");
     assert_null(clock_work_create(&f.place[1], NULL, &err));
     assert_non_null(strstr(err.text, "nothing"));
-    strcpy(f.conf[1].interfaces, "lo");
+    strcpy(f.conf[1].net.interfaces, "lo");
     f.place[1].dir = "/proc/no-such-folder";
     assert_null(clock_work_create(&f.place[1], NULL, &err));
     assert_non_null(strstr(err.text, "clock.jsonl"));

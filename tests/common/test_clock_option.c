@@ -633,11 +633,11 @@ static void test_conf(void **state)
     assert_int_equal(clock.window_ms, 3000);
     assert_int_equal(clock.spacing_us, 75);
     assert_int_equal(clock.snapshot_ms, 75);
-    assert_string_equal(clock.interfaces, "^lo,=eth1:0");
-    for (size_t i = 0; i < CLOCK_KEY_BYTES; i++) {
+    assert_string_equal(clock.net.interfaces, "^lo,=eth1:0");
+    for (size_t i = 0; i < MODULE_KEY_BYTES; i++) {
         char two[3];
 
-        snprintf(two, sizeof(two), "%02x", clock.key[i]);
+        snprintf(two, sizeof(two), "%02x", clock.net.key[i]);
         assert_memory_equal(two, first + 2 * i, 2);
     }
     /* changes by the user: no key means no probes, and values stay in range */

@@ -45,7 +45,7 @@ static bool keep_packet(void *arg, bool to_answer, size_t index,
 /* As it stands: nobody has the key. */
 static void read_raw(const uint8_t *data, size_t size)
 {
-    static const uint8_t key[CLOCK_KEY_BYTES] = {7};
+    static const uint8_t key[MODULE_KEY_BYTES] = {7};
     struct clock_packet packet;
     struct clock_seal seal;
 
@@ -57,7 +57,7 @@ static void read_raw(const uint8_t *data, size_t size)
 /* What is written is what is read; a bit more or less is none. */
 static void both_ways(const struct clock_packet *packet)
 {
-    static const uint8_t key[CLOCK_KEY_BYTES] = {1};
+    static const uint8_t key[MODULE_KEY_BYTES] = {1};
     uint8_t bytes[CLOCK_PACKET_BYTES];
     struct clock_packet back;
     struct clock_seal seal;

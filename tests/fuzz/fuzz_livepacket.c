@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const uint8_t key[CLOCK_KEY_BYTES] = {7};
+static const uint8_t key[MODULE_KEY_BYTES] = {7};
 
 /* As it stands: nobody has the key. */
 static void read_raw(const uint8_t *data, size_t size,

@@ -27,15 +27,14 @@
 #define SUSPECT_MS 30000
 #define UDP_MOST 65507
 
-static const struct clock_conf lo = {
-    .cadence_us = 20000, .interfaces = "lo", .key = {1, 2, 3}};
+static const struct module_net lo = {.interfaces = "lo", .key = {1, 2, 3}};
 
 /* Two nodes, and a relay in front of node 0's agent. */
 struct step {
     const char *root;
     char *dir;
     struct jp_onhang on_hang;
-    const struct clock_conf *clocks[2]; /* NULL: no clock module */
+    const struct module_net *nets[2]; /* NULL: agents do not talk */
     struct task tasks[2];
     void *nodes[2];
     bool waits; /* node 0's task is in an operation that has not ended */
@@ -69,7 +68,7 @@ static void *start_node(struct step *s, unsigned i)
                                        .component = 7,
                                        .leads = i == 0,
                                        .records_live = true,
-                                       .clock = s->clocks[i],
+                                       .net = s->nets[i],
                                        .hang_suspect_ms = SUSPECT_MS,
                                        .on_hang = &s->on_hang,
                                        .conf_hash = HASH,
@@ -79,16 +78,16 @@ static void *start_node(struct step *s, unsigned i)
     return live_module.start(&place, NULL);
 }
 
-static void begin(struct step *s, void **state, const struct clock_conf *zero,
-                  const struct clock_conf *one)
+static void begin(struct step *s, void **state, const struct module_net *zero,
+                  const struct module_net *one)
 {
     struct sockaddr_in own = {.sin_family = AF_INET,
                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 
     memset(s, 0, sizeof(*s));
     s->root = *state;
-    s->clocks[0] = zero;
-    s->clocks[1] = one;
+    s->nets[0] = zero;
+    s->nets[1] = one;
     s->dir = tempdir_path(*state, "job/step-0");
     assert_int_equal(onhang_parse("report", NULL, &s->on_hang, NULL), 0);
     for (unsigned i = 0; i < 2; i++) {
@@ -307,14 +306,14 @@ static void files_are_rarer(void **state)
     assert_int_equal(s.failures, 0);
 }
 
-/* Without its clock module a node does not use UDP, and nothing is missing. */
+/* Where agents do not talk to each other a node does not use UDP, and nothing
+ * is missing. */
 static void works_without_clocks(void **state)
 {
-    static const struct clock_conf off = {.interfaces = "lo"};
-    const struct clock_conf *const rows[][2] = {
-        {NULL, NULL}, {&lo, NULL}, {NULL, &lo}, {&off, &off}};
+    const struct module_net *const rows[][2] = {
+        {NULL, NULL}, {&lo, NULL}, {NULL, &lo}};
 
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         static struct step s;
         char *path;
 
@@ -372,7 +371,7 @@ static void holds_on_bad_networks(void **state)
 /* With the key of another step it is as if the port were blocked. */
 static void holds_with_another_key(void **state)
 {
-    struct clock_conf other = lo;
+    struct module_net other = lo;
     static struct step s;
 
     other.key[5] ^= 0x40;

@@ -30,12 +30,11 @@
 #define SUSPECT_MS 30000
 #define UDP_MOST 65507
 
-static const struct clock_conf lo = {
-    .cadence_us = 20000, .interfaces = "lo", .key = {1, 2, 3}};
+static const struct module_net lo = {.interfaces = "lo", .key = {1, 2, 3}};
 
 /* --- packets -------------------------------------------------------------- */
 
-static struct clock_seal seal_of(const struct clock_conf *conf,
+static struct clock_seal seal_of(const struct module_net *conf,
                                  const char *hash)
 {
     struct clock_seal seal;
@@ -82,7 +81,7 @@ static void reads_what_was_written(void **state)
 static void refuses_what_was_changed(void **state)
 {
     struct clock_seal seal = seal_of(&lo, HASH), other = seal_of(&lo, "beef");
-    struct clock_conf foreign = lo;
+    struct module_net foreign = lo;
     uint8_t data[700] = {5}, bytes[LIVEPACKET_BYTES + 1] = {0};
     const struct livepacket p = {.type = LIVEPACKET_PART,
                                  .total = 700,
@@ -186,12 +185,12 @@ static int keep_taken(void *arg, uint64_t component, uint32_t nodeid,
 }
 
 static struct livelink *make_send(const struct ends *e,
-                                  const struct clock_conf *conf)
+                                  const struct module_net *conf)
 {
     const struct livelink_place send = {.dir = e->dir,
                                         .component = 7,
                                         .nodeid = 3,
-                                        .clock = conf,
+                                        .net = conf,
                                         .conf_hash = HASH};
     struct livelink *made = livelink_create(&send, NULL);
 
@@ -207,7 +206,7 @@ static void begin_hear(struct ends *e, uint32_t nodes,
 {
     const struct livelink_place place = {.dir = e->dir,
                                          .nodes = nodes,
-                                         .clock = &lo,
+                                         .net = &lo,
                                          .conf_hash = HASH,
                                          .take = take,
                                          .arg = arg};
@@ -493,7 +492,7 @@ static void tries_ever_less(void **state)
 
 static void needs_the_key(void **state)
 {
-    struct clock_conf foreign = lo;
+    struct module_net foreign = lo;
     uint8_t data[LIVEPACKET_MOST] = {0};
     struct ends e;
 
