@@ -25,7 +25,7 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
          .of = "of the run's time",
          .most = 1,
          .family = JP_HYPOTHESIS_WAITS,
-         .clear = "no rank later than %s",
+         .clear = "no rank that costs %s",
          .none = "no late rank",
          .name = "late ranks",
          .todo = "profile a longer run, with fewer filters"},
@@ -267,7 +267,7 @@ __attribute__((format(printf, 3, 4))) static void add(char *buf, size_t size,
     va_end(ap);
 }
 
-/* Appends "no rank later than 1.2 %", or the text that the analysis gave. */
+/* Appends "no rank that costs 1.2 %", or the text that the analysis gave. */
 static void add_clear(const struct jp_hypotheses *h, enum jp_hypothesis_id id,
                       char *buf, size_t size)
 {

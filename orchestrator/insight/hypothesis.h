@@ -126,7 +126,7 @@ const char *hypothesis_todo(const struct jp_hypotheses *h,
 char *hypothesis_least(const struct jp_hypotheses *h, enum jp_hypothesis_id id,
                        char buf[JP_HYPOTHESIS_LEN]);
 
-/* Formats "no rank later than 1.2 %, ...; not judged: drift (run of 40 s)".
+/* Formats "no rank that costs 1.2 %, ...; not judged: drift (run of 40 s)".
  * Leaves out what was found, because the findings have it. Returns buf. */
 #define JP_HYPOTHESES_LINE 600
 char *hypotheses_line(const struct jp_hypotheses *h,

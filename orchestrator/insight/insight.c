@@ -273,7 +273,7 @@ static void raise_to_apart(const struct jp_insight *x, size_t process,
  * of its ranks would have been named for. If all of its ranks have an excess
  * that is larger, and it is not named for whatever reason, it counts with the
  * smallest of these. The job then counts with its least sensitive process,
- * because "no rank later than X" must hold for all of them. settles:
+ * because "no rank that costs X" must hold for all of them. settles:
  * owntime_settles. recorded: the share of the operations that was recorded; a
  * rank is later by as much in the others.
  */
@@ -416,13 +416,16 @@ static void answer_ranks(const struct jp_insight *x, const struct jp_result *r,
     size_t n = seen->judged - seen->blind;
     char why[JP_HYPOTHESIS_WHY] = "";
 
-    if (n < x->processes.n)
-        snprintf(why, sizeof(why), "%s of %s ranks no later than %s",
-                 FIG_COUNT(n), FIG_COUNT(x->processes.n),
-                 seen->least > 0 ? FIG_SHARE(seen->least) : "the others");
+    if (n < x->processes.n && seen->least > 0)
+        snprintf(why, sizeof(why), "%s of %s ranks cost%s less than %s",
+                 FIG_COUNT(n), FIG_COUNT(x->processes.n), n == 1 ? "s" : "",
+                 FIG_SHARE(seen->least));
+    else if (n < x->processes.n)
+        snprintf(why, sizeof(why), "%s of %s ranks no later than the others",
+                 FIG_COUNT(n), FIG_COUNT(x->processes.n));
     else if (x->findings.part && seen->least > 0)
         snprintf(why, sizeof(why),
-                 "no rank later than %s in the operations that were recorded",
+                 "no rank that costs %s in the operations that were recorded",
                  FIG_SHARE(seen->least));
     if (x->processes.known && x->processes.n == 1)
         hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_JUDGED,

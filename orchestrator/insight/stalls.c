@@ -361,7 +361,7 @@ void stalls_leave_out(const struct jp_processes *p, const struct judge *j,
     if (named && late->state == JP_HYPOTHESIS_NOT_FOUND && late->least > 0 &&
         !*late->text && named < p->n)
         hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND,
-                       late->least, "%s of %s ranks no later than %s",
+                       late->least, "%s of %s ranks cost less than %s",
                        FIG_COUNT(p->n - named), FIG_COUNT(p->n),
                        FIG_SHARE(late->least));
 }

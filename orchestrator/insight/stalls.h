@@ -31,7 +31,7 @@ int stalls_findings(const struct jp_result *result,
                     struct jp_findings *findings, struct jp_stalls *stalls);
 
 /* Stops do not count as lateness: leaves the ranks that stop out of the answer
- * "no rank later than", because their stops may add up to more. All of them,
+ * "no rank that costs", because their stops may add up to more. All of them,
  * and not those alone that are told. Call it when late ranks were looked for.
  */
 void stalls_leave_out(const struct jp_processes *processes,

@@ -88,7 +88,7 @@ static void test_line(void **state)
     hypothesis_set(&h, JP_HYPOTHESIS_DRIFT, open, NAN, "run of 40 s");
     assert_string_equal(
         hypotheses_line(&h, line),
-        "no rank later than 1.2 %, no recurring stall over 3.00 ms, network "
+        "no rank that costs 1.2 %, no recurring stall over 3.00 ms, network "
         "92 % of its peaks; not judged: drift (run of 40 s)");
     assert_string_equal(hypothesis_why(&h, JP_HYPOTHESIS_DRIFT), "run of 40 s");
     assert_string_equal(hypothesis_why(&h, JP_HYPOTHESIS_STALL), "");

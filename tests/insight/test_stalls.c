@@ -152,7 +152,7 @@ static void counts_nobody(void **state)
         assert_null(strstr(m.findings.at[i].text, "in all"));
 }
 
-/* "no rank later than" is not said of ranks that stop, told or not. */
+/* "no rank that costs" is not said of ranks that stop, told or not. */
 static void leaves_out_all(void **state)
 {
     const struct jp_judgement *late = &m.hypotheses.of[JP_HYPOTHESIS_LATE_RANK];
@@ -165,7 +165,7 @@ static void leaves_out_all(void **state)
     stop(7, 2);
     tell();
     stalls_leave_out(&m.processes, m.judge, &m.hypotheses);
-    assert_string_equal(late->text, "5 of 12 ranks no later than 1.5 %");
+    assert_string_equal(late->text, "5 of 12 ranks cost less than 1.5 %");
     assert_true(late->least > 0.0149 && late->least < 0.0151);
 }
 
