@@ -225,8 +225,6 @@ static bool is_told(const struct jp_findings *findings, size_t n,
     return false;
 }
 
-enum { STATED_INTERVALS = 4 * JUDGE_BLOCKS };
-
 /* Returns true if times were taken by a CPU's clock. It also counts until a
  * thread of NCCL noticed the end, which differs between ranks by more than
  * what is looked for here. */
@@ -314,7 +312,7 @@ static void state_least(const struct judge *j, size_t n,
         !(late->least > least))
         return;
     for (size_t i = 0; i < n; i++)
-        if (j->processes[i].intervals < STATED_INTERVALS)
+        if (j->processes[i].intervals < JUDGE_KNOWN_INTERVALS)
             return;
     hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND, least,
                    NULL);

@@ -1028,7 +1028,8 @@ static int name_node(struct work *w, size_t host, const struct host *h,
     if (h->n < 2 || h->n < h->all || w->j->n_judged <= w->p->n_hosts)
         return 0;
     late = find_window(h->blocks, usual, w->p->n_hosts);
-    onset = late.chance < chance &&
+    onset = w->j->processes[h->worst].intervals >= JUDGE_KNOWN_INTERVALS &&
+            late.chance < chance &&
             is_host_late(w, h, late.late_us, spread, within) &&
             is_host_alike(w, host, late.late_us, &late);
     all_along = mean > errors_of(chance, freedom_of_blocks()) * h->t.error &&
@@ -1075,7 +1076,9 @@ static int name_nodes(struct work *w, bool *named)
     return rc;
 }
 
-/* Names a process that is late from some time on, or all along. 0 or -1. */
+/* Names a process that is late from some time on, or all along. A part of the
+ * run is told only where its blocks have enough intervals: of a run of a few
+ * steps a part is one step, and its work differs by chance. 0 or -1. */
 static int name_process(struct work *w, size_t p, bool *named)
 {
     struct judge *j = w->j;
@@ -1083,7 +1086,8 @@ static int name_process(struct work *w, size_t p, bool *named)
     const struct window late =
         find_window(x->own_us, x->usual_noise,
                     w->role_from[x->role + 1] - w->role_from[x->role]);
-    bool onset = late.chance < judge_chance(j->n_judged) &&
+    bool onset = x->intervals >= JUDGE_KNOWN_INTERVALS &&
+                 late.chance < judge_chance(j->n_judged) &&
                  late.late_us > w->worth_us;
     struct judge_answer *a;
 

@@ -61,6 +61,10 @@
 
 enum { JUDGE_BLOCKS = 32 };
 
+/* A process with so many intervals has enough in each block to know how its
+ * blocks differ. */
+enum { JUDGE_KNOWN_INTERVALS = 4 * JUDGE_BLOCKS };
+
 /* What noise is, and what is worth a user's minute. */
 #define JUDGE_FALSE_ALARM 0.002 /* of clean jobs in which somebody is named */
 #define JUDGE_WORTH                                                            \
