@@ -815,6 +815,8 @@ static int tell_rank(struct blame *b, const struct suspect *s)
     if (x && x->measured &&
         owntime_late(b->r, b->p, b->judge, s->process, b->findings, &told) < 0)
         return -1;
+    if (told)
+        b->findings->at[b->findings->n - 1].confirmed = true;
     if (told || (x && x->measured && x->excess_us <= x->apart_us &&
                  owntime_settles(b->r, b->judge, b->findings)))
         return 0;

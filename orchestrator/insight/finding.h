@@ -140,6 +140,7 @@ struct jp_finding {
     char between[130];        /* "n1 and n2": the two nodes; or "" */
     uint32_t stage, stages; /* of a pipeline, from 1 on; 0: none, or unknown */
     bool by_own_time;       /* the judge found it */
+    bool confirmed;         /* ... and sums of waits, too */
     bool minor;             /* it costs less than is worth a search
                                (late_worth) */
     /* The phase of the training step in which it is late, by the program's own

@@ -741,57 +741,41 @@ static void correct_cost(struct jp_findings *findings, struct jp_finding *f,
         finding_recost(findings, f, most);
 }
 
-/* What the late ranks that own times name cost together. */
-struct together {
-    double gain;    /* without all of them; 0: there is one, or none */
-    double cost_us; /* sum of their costs */
-};
-
 static bool is_of_own_time(const struct jp_finding *f)
 {
     return f->kind == JP_FINDING_LATE_RANK && f->by_own_time && f->process >= 0;
 }
 
 /* Replays without all late ranks that own times name, since each may hide what
- * another one costs. list: room for all processes. 0, or -1: no memory. */
+ * another one costs. list: room for all processes. *gain: by all of them; 0:
+ * there is one, or none. 0, or -1: no memory. */
 static int replay_together(struct replay *x, const struct jp_findings *findings,
-                           size_t *list, struct together *out)
+                           size_t *list, double *gain)
 {
     struct replay_cause cause = {
         .kind = REPLAY_LATE, .processes = list, .comm = -1, .from_us = NAN};
-    double gain;
 
-    *out = (struct together){0};
+    *gain = 0;
     for (size_t i = 0; i < findings->n; i++)
-        if (is_of_own_time(&findings->at[i])) {
+        if (is_of_own_time(&findings->at[i]))
             list[cause.n++] = (size_t) findings->at[i].process;
-            out->cost_us += findings->at[i].cost_us;
-        }
-    if (cause.n < 2)
-        return 0;
-    if (replay_without(x, &cause, &gain) < 0)
-        return -1;
-    out->gain = isfinite(gain) ? gain : 0;
-    return 0;
+    return cause.n < 2 ? 0 : replay_without(x, &cause, gain);
 }
 
 /* Returns true if the replay says that a late rank or node costs next to
  * nothing, where its waits do not say more: it is late beside others that are
- * last anyway. Own times name who costs more than is worth a search, and the
- * replay must agree: of several late ranks, each has its part of what all of
- * them cost. */
-static bool is_nothing(const struct jp_finding *f, const struct together *all)
+ * last anyway. Own times alone name who costs more than is worth a search, and
+ * the replay must agree: about one, or about all that are late. all_gain: by
+ * replay_together. */
+static bool is_nothing(const struct jp_finding *f, double all_gain)
 {
-    double gain = f->gain;
-
     if ((f->kind != JP_FINDING_LATE_RANK && f->kind != JP_FINDING_LATE_NODE) ||
         f->gain_kind != JP_GAIN_REPLAYED)
         return false;
-    if (is_of_own_time(f) && all->cost_us > 0)
-        gain = fmax(gain, all->gain * f->cost_us / all->cost_us);
-    return f->by_own_time
-               ? gain < limits_get(JP_LIMIT_OWN_WORTH)
-               : gain < limits_get(JP_LIMIT_LATE_TOLD) && !(f->of_run > SURE);
+    if (!f->by_own_time || f->confirmed)
+        return f->gain < limits_get(JP_LIMIT_LATE_TOLD) && !(f->of_run > SURE);
+    return fmax(f->gain, is_of_own_time(f) ? all_gain : 0) <
+           limits_get(JP_LIMIT_OWN_WORTH);
 }
 
 /* Replays the first WHATIF_FINDINGS findings that have a cause, and drops those
@@ -803,8 +787,8 @@ static int replay(struct replay *x, const struct jp_result *r,
 {
     size_t *list = calloc(p->n + 1, sizeof(*list)), done = 0, kept = 0;
     uint32_t *stage = calloc(p->n + 1, sizeof(*stage));
-    struct together all = {0};
-    int rc = list && stage ? replay_together(x, findings, list, &all) : -1;
+    double all_gain = 0;
+    int rc = list && stage ? replay_together(x, findings, list, &all_gain) : -1;
 
     for (size_t i = 0; rc == 0 && i < findings->n && done < WHATIF_FINDINGS;
          i++) {
@@ -828,7 +812,7 @@ static int replay(struct replay *x, const struct jp_result *r,
         say(f);
     }
     for (size_t i = 0; rc == 0 && i < findings->n; i++)
-        if (!is_nothing(&findings->at[i], &all))
+        if (!is_nothing(&findings->at[i], all_gain))
             findings->at[kept++] = findings->at[i];
     if (rc == 0)
         findings->n = kept;

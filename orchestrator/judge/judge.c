@@ -1344,6 +1344,47 @@ static int join_nodes(struct work *w)
     return rc;
 }
 
+/* Returns true if processes are of one role, and share the communicator that
+ * they use most with each other and not with all. */
+static bool are_mates(const struct work *w, size_t p, size_t q)
+{
+    const struct judge_run *run = w->run;
+
+    return run->closest[p] != UINT32_MAX &&
+           run->closest[p] == run->closest[q] && run->role[p] == run->role[q] &&
+           run->r->comms[run->closest[p]].n_ranks < w->p->n;
+}
+
+/* Returns true if a mate is late by more than somebody stalls. */
+static bool is_late_mate(const struct work *w, const struct judge_answer *stall)
+{
+    for (size_t i = 0; i < w->j->n; i++) {
+        const struct judge_answer *a = &w->j->answers[i];
+
+        if ((a->kind == JUDGE_LATE || a->kind == JUDGE_ONSET) &&
+            a->excess_us > stall->excess_us &&
+            are_mates(w, a->process, stall->process))
+            return true;
+    }
+    return false;
+}
+
+/* Drops the stalls of those with a mate that is late by more: who waits for it
+ * in most operations may come late with it to a few others. */
+static void drop_late_mates(struct work *w)
+{
+    struct judge *j = w->j;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < j->n; i++)
+        if (j->answers[i].kind == JUDGE_STALL &&
+            is_late_mate(w, &j->answers[i]))
+            free(j->answers[i].waits);
+        else
+            j->answers[kept++] = j->answers[i];
+    j->n = kept;
+}
+
 static int judge_all(struct work *w)
 {
     struct judge *j = w->j;
@@ -1357,6 +1398,8 @@ static int judge_all(struct work *w)
         rc = join_nodes(w);
     if (rc == 0 && !w->run->kept)
         rc = judge_stalls_name(j, w->run, w->excess, w->stall, named);
+    if (rc == 0)
+        drop_late_mates(w);
     if (rc == 0 && j->n > MOST_NAMED)
         drop_crowd(j);
     free(named);

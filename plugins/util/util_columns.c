@@ -160,8 +160,14 @@ const char *util_unit_name(enum util_unit unit)
     return names[unit];
 }
 
+/* Less is told as "less than this", so that a figure is no wider than others.
+ */
+#define FIGURE_LEAST 0.001
+
 char *util_figure(enum util_unit unit, double value, char *buf)
 {
+    const char *number = value > 0 && value < FIGURE_LEAST ? "<0.001"
+                                                           : FIG_REAL(value);
     bool bytes = (unit == UTIL_BYTES || unit == UTIL_BYTES_S) && value >= 0 &&
                  value < 0x1p63;
     const char *word = util_unit_name(unit);
@@ -174,9 +180,9 @@ char *util_figure(enum util_unit unit, double value, char *buf)
         snprintf(buf, JP_FIGURE_LEN, "%s%s", FIG_BYTES((uint64_t) value),
                  unit == UTIL_BYTES_S ? "/s" : "");
     else if (unit == UTIL_PER_S)
-        snprintf(buf, JP_FIGURE_LEN, "%s/s", FIG_REAL(value));
+        snprintf(buf, JP_FIGURE_LEN, "%s/s", number);
     else
-        snprintf(buf, JP_FIGURE_LEN, "%s %s", FIG_REAL(value),
+        snprintf(buf, JP_FIGURE_LEN, "%s %s", number,
                  unit == UTIL_CELSIUS ? "\xc2\xb0"
                                         "C"
                                       : word);

@@ -366,6 +366,7 @@ static void figures(void **state)
         {UTIL_COUNT, 2, "2"},
         {UTIL_COUNT, 5.967, "5.97"},
         {UTIL_CORES, 1.585, "1.58 cores"},
+        {UTIL_CORES, 0.000864, "<0.001 cores"},
         {UTIL_SHARE, 0.713, "71.3 %"},
         {UTIL_BYTES, 7340032, "7 MiB"},
         {UTIL_BYTES, -1, "-1 bytes"},
