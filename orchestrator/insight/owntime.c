@@ -1,10 +1,12 @@
-/* owntime.c - findings by own time, where sums of waits show nothing.
+/* owntime.c - findings by own time.
  *
  * The judge (orchestrator/judge) sees who computes longer also where the waits
  * of single ranks are not known: AlltoAll of sizes that differ between ranks,
- * in particular. Late ranks and nodes are named by it only where nothing else
- * was found and no rank lacks records; then the smallest effect that would have
- * been seen is the smaller of both.
+ * in particular. Where it speaks (owntime_speaks), a rank that is late all
+ * along is told by it, and so are ranks and nodes that sums of waits do not
+ * name and no other finding explains. Nobody is told where ranks lack records.
+ * If nobody is named, the smallest effect that would have been seen is the
+ * smaller of both.
  */
 #include "orchestrator/insight/looks.h"
 
