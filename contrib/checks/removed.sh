@@ -13,7 +13,7 @@
 set -eu
 [ $# -gt 0 ] || { sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 2; }
 top=$(cd "$(dirname "$0")/../.." && pwd)
-work=$(mktemp -d)
+work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 git -C "$top" archive HEAD | tar -x -C "$work"
 cd "$work"
