@@ -800,27 +800,37 @@ static int tell_nodes(struct blame *b, const size_t *all, const size_t *late)
     return rc;
 }
 
+/* Returns true if own times contradict that a suspect is late. In a part of the
+ * run: it stands out in none by more than chance. All along: it differs from
+ * others as much as these do anyway. */
+static bool is_contradicted(const struct blame *b, const struct suspect *s,
+                            const struct judge_process *x)
+{
+    if (b->lateness[s->rank].spells)
+        return x->intervals >= JUDGE_KNOWN_INTERVALS &&
+               x->part_chance > JUDGE_PART_CHANCE;
+    return x->excess_us <= x->apart_us &&
+           owntime_settles(b->r, b->judge, b->findings);
+}
+
 /* Reports a suspect. Who is late all along is told by own times, where they
- * name him. Who is not apart by them differs from others as much as these do
- * anyway. Who is apart, and is not named by them, is told all the same: the
- * clocks' scatter, or a slower network, may hide from them what sums show. 0,
- * or -1: no memory. */
+ * name him. Whom they do not contradict is told all the same: the clocks'
+ * scatter, or a slower network, may hide from them what sums show. 0, or -1: no
+ * memory. */
 static int tell_rank(struct blame *b, const struct suspect *s)
 {
-    const struct judge_process *x = b->speaks && !b->lateness[s->rank].spells
-                                        ? &b->judge->processes[s->process]
-                                        : NULL;
+    const struct judge_process *x = b->speaks ? &b->judge->processes[s->process]
+                                              : NULL;
     bool told = false;
 
-    if (x && x->measured &&
+    if (!x || !x->measured)
+        return add_rank(b, s);
+    if (!b->lateness[s->rank].spells &&
         owntime_late(b->r, b->p, b->judge, s->process, b->findings, &told) < 0)
         return -1;
     if (told)
         b->findings->at[b->findings->n - 1].confirmed = true;
-    if (told || (x && x->measured && x->excess_us <= x->apart_us &&
-                 owntime_settles(b->r, b->judge, b->findings)))
-        return 0;
-    return add_rank(b, s);
+    return told || is_contradicted(b, s, x) ? 0 : add_rank(b, s);
 }
 
 /* Reports the remaining suspects. told_us is filled first, because is_behind

@@ -1082,7 +1082,7 @@ static int name_nodes(struct work *w, bool *named)
 static int name_process(struct work *w, size_t p, bool *named)
 {
     struct judge *j = w->j;
-    const struct judge_process *x = &j->processes[p];
+    struct judge_process *x = &j->processes[p];
     const struct window late =
         find_window(x->own_us, x->usual_noise,
                     w->role_from[x->role + 1] - w->role_from[x->role]);
@@ -1091,6 +1091,7 @@ static int name_process(struct work *w, size_t p, bool *named)
                  late.late_us > w->worth_us;
     struct judge_answer *a;
 
+    x->part_chance = late.chance;
     if ((!onset && !(x->excess_us > x->least_us)) ||
         (!onset && !(x->total_us > x->apart_us / 2)) ||
         is_by_net(j, x->net_us, onset ? late.late_us : x->excess_us))

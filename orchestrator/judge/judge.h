@@ -78,6 +78,9 @@ enum { JUDGE_KNOWN_INTERVALS = 4 * JUDGE_BLOCKS };
 /* From so many on they have shown it themselves: more weighs what is seen than
  * what is assumed. */
 #define JUDGE_MEASURED 8
+/* Who is late in a part of the run stands out in it by less than this chance;
+ * of planted ones it is below 0.0004. */
+#define JUDGE_PART_CHANCE 0.01
 /* A single interval is a stall from this on (us): page faults and interrupts
  * take less. */
 #define JUDGE_STALL_US 1000.0
@@ -148,6 +151,9 @@ struct judge_process {
     bool judged;        /* it has others of its role, and enough intervals */
     bool measured;      /* its role has JUDGE_MEASURED processes: what they
                            differ by anyway is known, not assumed */
+    double part_chance; /* that the part of the run in which it stands out most
+                           is chance: for each process by itself, times the
+                           parts that were looked at; 0: not looked at */
     double total_us;    /* robust: the mean of the blocks without the lowest and
                            the highest fifth, times the blocks */
     double excess_us;   /* the same less that of its mates: with whom it shares
