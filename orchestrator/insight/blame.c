@@ -612,40 +612,50 @@ static double error_of(const struct jp_lateness *l)
     return late_peers(l) > 0 ? l->error_us / late_peers(l) : NAN;
 }
 
-/* Adds a finding of one late rank. Returns 0 or -1. */
-static int add_rank(struct blame *b, const struct suspect *s)
+/* Says where a late rank arrives late, by how much and how often: what sums of
+ * waits show of it. The cost is there. */
+static void describe_rank(struct blame *b, const struct suspect *s,
+                          struct jp_finding *f)
 {
-    const struct jp_process *who = &b->p->list[s->process];
     const struct jp_rank *rank = rank_of(b, s);
     const struct jp_comm *comm = &b->r->comms[rank->comm];
     const struct jp_lateness *l = &b->lateness[s->rank];
     struct counted n = count_ops(b, s->rank);
-    struct jp_finding *f = findings_add(b->findings, JP_FINDING_LATE_RANK);
     char name[JP_PROCESS_NAME_LEN], when[60] = "";
-    bool at_least;
 
-    if (!f)
-        return -1;
     f->comm = (int64_t) rank->comm;
     f->rank = rank->rank;
-    f->world_rank = who->world_rank;
-    f->pid = who->pid;
-    f->process = who - b->p->list;
-    finding_measure(f, share_of(l), error_of(l));
     f->evidence = n.ops;
-    finding_cost(b->findings, f, told_cost(b, s, &at_least));
-    f->at_least |= at_least;
     finding_count(f, l->arrival_us / (double) n.ops, n.last, n.ops);
-    snprintf(f->host, sizeof(f->host), "%s", who->host);
     if (l->spells)
         say_when(b, s, f, when, sizeof(when));
     snprintf(f->text, sizeof(f->text),
              "%s arrived late on its own%s, in %.40s: by %s an operation, last "
              "in %s of %s; cost %s",
-             processes_describe(b->p, b->r, who, name), when,
-             processes_comm_name(comm), FIG_US(f->by_us),
+             processes_describe(b->p, b->r, &b->p->list[s->process], name),
+             when, processes_comm_name(comm), FIG_US(f->by_us),
              FIG_SHARE((double) n.last / (double) n.ops), FIG_COUNT(n.ops),
              FINDING_LOSS(f));
+}
+
+/* Adds a finding of one late rank. Returns 0 or -1. */
+static int add_rank(struct blame *b, const struct suspect *s)
+{
+    const struct jp_process *who = &b->p->list[s->process];
+    const struct jp_lateness *l = &b->lateness[s->rank];
+    struct jp_finding *f = findings_add(b->findings, JP_FINDING_LATE_RANK);
+    bool at_least;
+
+    if (!f)
+        return -1;
+    f->world_rank = who->world_rank;
+    f->pid = who->pid;
+    f->process = who - b->p->list;
+    finding_measure(f, share_of(l), error_of(l));
+    finding_cost(b->findings, f, told_cost(b, s, &at_least));
+    f->at_least |= at_least;
+    snprintf(f->host, sizeof(f->host), "%s", who->host);
+    describe_rank(b, s, f);
     snprintf(f->next, sizeof(f->next),
              "check that process: clocks and temperature of its GPU, data "
              "loading, garbage collection, other work on its cores");
@@ -813,10 +823,10 @@ static bool is_contradicted(const struct blame *b, const struct suspect *s,
            owntime_settles(b->r, b->judge, b->findings);
 }
 
-/* Reports a suspect. Who is late all along is told by own times, where they
- * name him. Whom they do not contradict is told all the same: the clocks'
- * scatter, or a slower network, may hide from them what sums show. 0, or -1: no
- * memory. */
+/* Reports a suspect. What it costs to be late all along is told by own times,
+ * where they name him, and where he is late by the sums. Whom they do not
+ * contradict is told all the same: the clocks' scatter, or a slower network,
+ * may hide from them what sums show. 0, or -1: no memory. */
 static int tell_rank(struct blame *b, const struct suspect *s)
 {
     const struct judge_process *x = b->speaks ? &b->judge->processes[s->process]
@@ -828,8 +838,12 @@ static int tell_rank(struct blame *b, const struct suspect *s)
     if (!b->lateness[s->rank].spells &&
         owntime_late(b->r, b->p, b->judge, s->process, b->findings, &told) < 0)
         return -1;
-    if (told)
-        b->findings->at[b->findings->n - 1].confirmed = true;
+    if (told) {
+        struct jp_finding *f = &b->findings->at[b->findings->n - 1];
+
+        f->confirmed = true;
+        describe_rank(b, s, f);
+    }
     return told || is_contradicted(b, s, x) ? 0 : add_rank(b, s);
 }
 

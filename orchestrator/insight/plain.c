@@ -191,7 +191,8 @@ static void add_loss(struct text *t, const struct jp_finding *f)
 }
 
 /* "Rank 3 (n2, pid 7) holds up the job: it reaches every TP0 collective 3.8 ms
- * late (15 of 15). That began at 11:02:03 UTC. The others lose ..." */
+ * late (15 of 15). That began at 11:02:03 UTC. The others lose ..." By own
+ * times alone it is not known which operations it reaches late. */
 static void add_late_rank(struct text *t, const struct jp_finding *f,
                           const struct jp_result *r)
 {
@@ -201,15 +202,20 @@ static void add_late_rank(struct text *t, const struct jp_finding *f,
 
     add_rank(t, f, r);
     add(t, " holds up the job");
-    if (isfinite(f->by_us) && f->of && f->times == f->of)
+    if (isfinite(f->by_us) && f->of && f->by_own_time && !f->confirmed)
+        add(t,
+            ": it computes %s longer than its peers before operations, in %s "
+            "of %s",
+            TIME(f->by_us), FIG_COUNT(f->times), FIG_COUNT(f->of));
+    else if (isfinite(f->by_us) && f->of && f->times == f->of)
         add(t, ": it reaches every %.40s%s%s %s late (%s of %s)", name,
             *name ? " " : "", messages ? "message" : "collective",
             TIME(f->by_us), FIG_COUNT(f->times), FIG_COUNT(f->of));
     else if (isfinite(f->by_us) && f->of)
-        add(t, ": it reaches its %.40s%s%ss %s late on average, %s in %s of %s",
+        add(t,
+            ": it reaches its %.40s%s%ss %s late on average, last in %s of %s",
             name, *name ? " " : "", messages ? "message" : "collective",
-            TIME(f->by_us), f->by_own_time ? "later than its peers" : "last",
-            FIG_COUNT(f->times), FIG_COUNT(f->of));
+            TIME(f->by_us), FIG_COUNT(f->times), FIG_COUNT(f->of));
     add(t, ".");
     add_phase(t, f);
     if (isfinite(f->from_us))
