@@ -811,13 +811,14 @@ static int tell_nodes(struct blame *b, const size_t *all, const size_t *late)
 }
 
 /* Returns true if own times contradict that a suspect is late. In a part of the
- * run: it stands out in none by more than chance. All along: it differs from
- * others as much as these do anyway. */
+ * run, by start and end: it stands out in none by more than chance; by
+ * durations a late part may drown in waits. All along: it differs from others
+ * as much as these do anyway. */
 static bool is_contradicted(const struct blame *b, const struct suspect *s,
                             const struct judge_process *x)
 {
     if (b->lateness[s->rank].spells)
-        return x->intervals >= JUDGE_KNOWN_INTERVALS &&
+        return b->judge->timed && x->intervals >= JUDGE_KNOWN_INTERVALS &&
                x->part_chance > JUDGE_PART_CHANCE;
     return x->excess_us <= x->apart_us &&
            owntime_settles(b->r, b->judge, b->findings);
