@@ -95,6 +95,7 @@ bool drawer_waits(const struct jp_report *report, char *buf)
 {
     const struct jp_processes *p = report->processes;
     const struct jp_process *most = NULL;
+    char name[JP_PROCESS_NAME_LEN];
 
     for (size_t i = 0; p && i < p->n; i++)
         if (p->list[i].caused_us &&
@@ -102,11 +103,11 @@ bool drawer_waits(const struct jp_report *report, char *buf)
             most = &p->list[i];
     if (!most)
         return false;
-    return most->world_rank >= 0
-               ? TELL("for rank %lld, %s", (long long) most->world_rank,
-                      FIG_US((double) most->caused_us))
-               : TELL("for pid %lld on %.40s, %s", (long long) most->pid,
-                      most->host, FIG_US((double) most->caused_us));
+    if (*processes_rank_name(p, report->result, most, name))
+        return TELL("for rank %.60s, %s", name,
+                    FIG_US((double) most->caused_us));
+    return TELL("for pid %lld on %.40s, %s", (long long) most->pid, most->host,
+                FIG_US((double) most->caused_us));
 }
 
 /* "n2, 3.1 s" */

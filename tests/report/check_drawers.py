@@ -64,7 +64,9 @@ for r in rows("ranks.csv"):
     sums[r["host"], r["pid"]] = sums.get((r["host"], r["pid"]), 0) + int(r["caused_us"] or 0)
     hosts[r["host"]] = hosts.get(r["host"], 0) + int(r["caused_us"] or 0)
 if sums:
-    need("ranks", lambda t: near(us(t.rsplit(", ", 1)[1]), max(sums.values())), max(sums.values()))
+    # a rank is named as everywhere on the page, by its pid only without one
+    need("ranks", lambda t: near(us(t.rsplit(", ", 1)[1]), max(sums.values())) and
+         re.match(r"for (rank \S|pid \d+ on )", t), max(sums.values()))
     need("nodes", lambda t: near(us(t.rsplit(", ", 1)[1]), max(hosts.values())) and
          hosts[t.split("for ")[1].rsplit(", ", 1)[0]] == max(hosts.values()), hosts)
 if isinstance(d.get("busy"), dict) and d["busy"].get("median") is not None:
