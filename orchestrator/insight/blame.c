@@ -845,7 +845,13 @@ static int tell_rank(struct blame *b, const struct suspect *s)
         f->confirmed = true;
         describe_rank(b, s, f);
     }
-    return told || is_contradicted(b, s, x) ? 0 : add_rank(b, s);
+    if (told || is_contradicted(b, s, x))
+        return 0;
+    if (add_rank(b, s) < 0)
+        return -1;
+    b->findings->at[b->findings->n - 1].unapart =
+        !b->lateness[s->rank].spells && x->excess_us <= x->apart_us;
+    return 0;
 }
 
 /* Reports the remaining suspects. told_us is filled first, because is_behind

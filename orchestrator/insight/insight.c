@@ -255,29 +255,33 @@ static bool is_named(const struct jp_insight *x, const struct jp_process *who)
 }
 
 /* Raises the least lateness of a process to what it must be apart by in its own
- * times, where these settle who is late. */
+ * times, where these speak. With start and end it is told without that, too, if
+ * the replay says that it is worth a search (whatif.c). */
 static void raise_to_apart(const struct jp_insight *x, size_t process,
                            double *least, enum jp_late_by *by)
 {
     const struct judge_process *own = &x->judge->processes[process];
     double apart = own->measured ? own->apart_us / x->judge->run_us : 0;
 
+    bool worth = x->judge->timed && apart > limits_get(JP_LIMIT_OWN_WORTH);
+
+    if (worth)
+        apart = limits_get(JP_LIMIT_OWN_WORTH);
     if (!(apart > *least))
         return;
     *least = apart;
-    *by = own->apart_us > JUDGE_WORTH * x->judge->run_us ? JP_LATE_BY_SPREAD
-                                                         : JP_LATE_BY_WORTH;
+    *by = !worth && apart > JUDGE_WORTH ? JP_LATE_BY_SPREAD : JP_LATE_BY_WORTH;
 }
 
 /* A process counts with its most sensitive rank: the smallest excess that one
  * of its ranks would have been named for. If all of its ranks have an excess
  * that is larger, and it is not named for whatever reason, it counts with the
  * smallest of these. The job then counts with its least sensitive process,
- * because "no rank that costs X" must hold for all of them. settles:
- * owntime_settles. recorded: the share of the operations that was recorded; a
+ * because "no rank that costs X" must hold for all of them. speaks:
+ * owntime_speaks. recorded: the share of the operations that was recorded; a
  * rank is later by as much in the others.
  */
-static struct seen add_up(const struct jp_insight *x, bool settles,
+static struct seen add_up(const struct jp_insight *x, bool speaks,
                           double recorded)
 {
     struct seen seen = {0};
@@ -307,7 +311,7 @@ static struct seen add_up(const struct jp_insight *x, bool settles,
         }
         seen.judged += judged;
         seen.blind += least >= 1;
-        if (settles)
+        if (speaks)
             raise_to_apart(x, i, &least, &by);
         if (excess > least && !role && !is_named(x, who))
             least = excess;
@@ -474,7 +478,7 @@ static void answer_nodes(const struct jp_insight *x, const struct seen *seen,
 
 static void answer_lateness(struct jp_insight *x, const struct jp_result *r)
 {
-    struct seen seen = add_up(x, owntime_settles(r, x->judge, &x->findings),
+    struct seen seen = add_up(x, owntime_speaks(r, x->judge, &x->findings),
                               x->findings.part ? expected_seen(r) : 1);
 
     struct jp_judgement *ranks = &x->hypotheses.of[JP_HYPOTHESIS_LATE_RANK];
