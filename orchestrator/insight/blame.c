@@ -810,18 +810,18 @@ static int tell_nodes(struct blame *b, const size_t *all, const size_t *late)
     return rc;
 }
 
-/* Returns true if own times contradict that a suspect is late. In a part of the
- * run, by start and end: it stands out in none by more than chance; by
- * durations a late part may drown in waits. All along: it differs from others
- * as much as these do anyway. */
+/* Returns true if own times, which speak, contradict that a suspect is late. In
+ * a part of the run, by start and end: it stands out in none by more than
+ * chance; by durations a late part may drown in waits. All along, by durations:
+ * it differs from others as much as these do anyway; with start and end the
+ * replay decides (whatif.c). */
 static bool is_contradicted(const struct blame *b, const struct suspect *s,
                             const struct judge_process *x)
 {
     if (b->lateness[s->rank].spells)
         return b->judge->timed && x->intervals >= JUDGE_KNOWN_INTERVALS &&
                x->part_chance > JUDGE_PART_CHANCE;
-    return x->excess_us <= x->apart_us &&
-           owntime_settles(b->r, b->judge, b->findings);
+    return !b->judge->timed && x->excess_us <= x->apart_us;
 }
 
 /* Reports a suspect. What it costs to be late all along is told by own times,

@@ -262,7 +262,6 @@ static void raise_to_apart(const struct jp_insight *x, size_t process,
 {
     const struct judge_process *own = &x->judge->processes[process];
     double apart = own->measured ? own->apart_us / x->judge->run_us : 0;
-
     bool worth = x->judge->timed && apart > limits_get(JP_LIMIT_OWN_WORTH);
 
     if (worth)

@@ -98,12 +98,6 @@ int turns_findings(const struct jp_result *result,
 bool owntime_speaks(const struct jp_result *result, const struct judge *judge,
                     const struct jp_findings *findings);
 
-/* Returns true if, where own times speak, a late rank by sums of waits is told
- * only if it is apart by own times, too (`apart_us`): of records without start
- * and end, which no replay can check. */
-bool owntime_settles(const struct jp_result *result, const struct judge *judge,
-                     const struct jp_findings *findings);
-
 /* Appends that finding of a process that the judge names late all along. *told:
  * it does. 0, or -1: no memory. */
 int owntime_late(const struct jp_result *result,

@@ -326,12 +326,6 @@ bool owntime_speaks(const struct jp_result *r, const struct judge *j,
     return j && !findings->part && judge_speaks(j) && !owntime_why_silent(r, j);
 }
 
-bool owntime_settles(const struct jp_result *r, const struct judge *j,
-                     const struct jp_findings *findings)
-{
-    return owntime_speaks(r, j, findings) && !j->timed;
-}
-
 int owntime_late(const struct jp_result *r, const struct jp_processes *p,
                  const struct judge *j, size_t process,
                  struct jp_findings *findings, bool *told)
