@@ -46,7 +46,8 @@ static bool is_slow(const struct jp_copper_finding *f)
 }
 
 /* Adds Copper's findings on slow ranks, or the others. Returns their number. */
-static size_t say(const struct jp_copper *c, bool slow, struct jp_sentence *s)
+static size_t add_findings(const struct jp_copper *c, bool slow,
+                           struct jp_sentence *s)
 {
     size_t n = 0;
 
@@ -60,7 +61,7 @@ static size_t say(const struct jp_copper *c, bool slow, struct jp_sentence *s)
 
 /* Adds how much the counted ranks have done. `of` is there if not all of them
  * have counts of operations. */
-static void say_totals(const struct jp_copper *c, struct jp_sentence *s)
+static void add_totals(const struct jp_copper *c, struct jp_sentence *s)
 {
     char of[48] = "";
 
@@ -82,7 +83,7 @@ static void say_totals(const struct jp_copper *c, struct jp_sentence *s)
 }
 
 /* Adds what is missing of the tables of paths. */
-static void say_paths(const struct jp_copper *c, struct jp_sentence *s)
+static void add_paths(const struct jp_copper *c, struct jp_sentence *s)
 {
     if (c->notes_bad)
         sentence_add(s, "Copper: %s damaged file%s of paths (first: %s)",
@@ -93,50 +94,59 @@ static void say_paths(const struct jp_copper *c, struct jp_sentence *s)
                      FIG_COUNT(c->left_out_rows));
 }
 
+/* Returns the word that Copper's data alone would have. */
+static enum jp_verdict_word word_of(const struct jp_copper *c, bool has_slow,
+                                    bool alone)
+{
+    if (has_slow)
+        return JP_VERDICT_DEGRADED;
+    if (!c->n_counted)
+        return JP_VERDICT_NODATA;
+    if (is_incomplete(c))
+        return JP_VERDICT_INCOMPLETE;
+    return alone && c->unjudged >= c->n_counted ? JP_VERDICT_UNJUDGED
+                                                : JP_VERDICT_OK;
+}
+
+static const struct jp_reason_row *reason_of(enum jp_verdict_word word)
+{
+    return &copper_reasons[word == JP_VERDICT_NODATA       ? REASON_NONE
+                           : word == JP_VERDICT_INCOMPLETE ? REASON_PART
+                                                           : REASON_FEW];
+}
+
 void copper_verdict_add(const struct jp_copper *c, bool alone,
                         struct jp_verdict *verdict)
 {
-    /* The text may already have clauses, so a clause begins with "; ". */
-    struct jp_sentence s = {verdict->text, sizeof(verdict->text), 1};
-    enum jp_verdict_word word = JP_VERDICT_OK;
+    char clauses[sizeof(verdict->text)];
+    enum jp_verdict_word word;
+    struct jp_sentence s;
 
     if (!c)
         return;
-    if (alone)
-        sentence_init(&s, verdict->text, sizeof(verdict->text));
     verdict->part_incomplete = is_incomplete(c);
-    if (say(c, true, &s))
-        word = JP_VERDICT_DEGRADED;
-    else if (!c->n_counted)
-        word = JP_VERDICT_NODATA;
-    else if (verdict->part_incomplete)
-        word = JP_VERDICT_INCOMPLETE;
-    else if (alone && c->unjudged >= c->n_counted)
-        word = JP_VERDICT_UNJUDGED;
+    sentence_init(&s, clauses, sizeof(clauses));
+    word = word_of(c, add_findings(c, true, &s) > 0, alone);
     if (word == JP_VERDICT_UNJUDGED)
         sentence_add(&s, "slow ranks could not be judged: too few ranks of "
                          "one level of Copper's tree to compare");
-    say_totals(c, &s);
-    say(c, false, &s);
-    say_paths(c, &s);
-    /* Words are sorted, worst first: a worse verdict stays. */
-    if (alone || word < verdict->word) {
-        verdict->word = word;
-        verdict_set_reason(
-            verdict,
-            &copper_reasons[word == JP_VERDICT_NODATA       ? REASON_NONE
-                            : word == JP_VERDICT_INCOMPLETE ? REASON_PART
-                                                            : REASON_FEW]);
+    add_totals(c, &s);
+    add_findings(c, false, &s);
+    add_paths(c, &s);
+    if (!alone) {
+        verdict_worsen(verdict, word, clauses, reason_of(word));
+        return;
     }
+    memcpy(verdict->text, clauses, sizeof(clauses));
+    verdict->word = word;
+    verdict_set_reason(verdict, reason_of(word));
 }
 
 void copper_verdict_failed(const char *why, struct jp_verdict *verdict)
 {
-    struct jp_sentence s = {verdict->text, sizeof(verdict->text), 1};
+    char clause[sizeof(verdict->text)];
 
-    sentence_add(&s, "Copper: not yet analysed: %s", why);
-    if (JP_VERDICT_INCOMPLETE < verdict->word) {
-        verdict->word = JP_VERDICT_INCOMPLETE;
-        verdict_set_reason(verdict, &copper_reasons[REASON_LATER]);
-    }
+    snprintf(clause, sizeof(clause), "Copper: not yet analysed: %s", why);
+    verdict_worsen(verdict, JP_VERDICT_INCOMPLETE, clause,
+                   &copper_reasons[REASON_LATER]);
 }

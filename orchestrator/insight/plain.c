@@ -652,18 +652,24 @@ static void add_ok(struct text *t, const struct jp_result *r,
 }
 
 /* Adds the share of the records if too few are there, else the gap; and what is
- * known nevertheless. */
+ * known nevertheless. Where the records are complete and the data of a feature
+ * is not, that data is the gap. */
 static void add_incomplete(struct text *t, const struct jp_verdict *verdict,
+                           const struct jp_result *r,
                            const struct jp_insight *insight)
 {
+    const struct jp_reason_row *first = verdict->why.n ? verdict->why.of[0]
+                                                       : NULL;
+
     /* of two runs no share is known */
-    if (verdict->why.n &&
-        verdict->why.of[0] == &reasons_table[JP_REASON_SHARED])
+    if (first == &reasons_table[JP_REASON_SHARED])
         add(t, "Ranks have records of two processes: probably more than one "
                "run is in this folder.");
     else if (verdict->coverage >= 0 &&
              verdict->coverage < limits_get(JP_LIMIT_COVERAGE))
         add(t, "Only %s of the records were found.", SHARE(verdict->coverage));
+    else if (first && reasons_number(first) == JP_REASONS && r && r->n_ops)
+        add_clause(t, first->situation);
     else
         add_clause(t, verdict->text);
     add(t, insight && hypothesis_judged(&insight->hypotheses,
@@ -780,7 +786,7 @@ static void add_verdict(struct text *t, const struct jp_verdict *verdict,
     else if (verdict->word == JP_VERDICT_OK && r && r->n_ops)
         add_ok(t, r, insight);
     else if (verdict->word == JP_VERDICT_INCOMPLETE)
-        add_incomplete(t, verdict, insight);
+        add_incomplete(t, verdict, r, insight);
     else if (verdict->word == JP_VERDICT_NODATA)
         add_nodata(t, verdict, insight);
     else if (verdict->word == JP_VERDICT_UNJUDGED && r && r->n_ops)

@@ -1,13 +1,13 @@
 /* verdict.c - one word and one sentence about a step.
  *
  * verdict_decide is the entry for data of NCCL; reports call verdict_make
- * (verdict_other.c), which calls it. A hang and a crash hold whatever else is
+ * (verdict_make.c), which calls it. A hang and a crash hold whatever else is
  * missing and come first. Without a record nodata_explain gives the reason;
  * else the findings decide, whatever else is missing. Without a finding the
  * word is INCOMPLETE where the missing records could hide one, and OK needs
  * that late ranks were looked for. Each say_* function adds clauses to the
  * sentence. Verdicts from other data than NCCL's records are in
- * verdict_other.c.
+ * verdict_make.c.
  */
 #include "orchestrator/insight/verdict.h"
 

@@ -1,6 +1,6 @@
 /* verdict.h - one word and one sentence about a step.
  *
- * Reports call verdict_make (verdict_other.c), which looks at all data. It
+ * Reports call verdict_make (verdict_make.c), which looks at all data. It
  * begins with verdict_decide (verdict.c), which looks at NCCL's records.
  *
  * Words, worst first: HANG FAILED SLOW DEGRADED INCOMPLETE NODATA UNJUDGED OK.
@@ -60,7 +60,7 @@ struct jp_doubt_text {
 /* By bit number in enum jpr_doubt. */
 extern const struct jp_doubt_text doubts_table[JP_DOUBTS];
 
-/* --- verdict_other.c ----------------------------------------------------- */
+/* --- verdict_make.c ----------------------------------------------------- */
 
 /* What a verdict is made of. All pointers are borrowed, and each may be NULL.
  */
@@ -92,6 +92,13 @@ void verdict_make(const struct verdict_input *in, struct jp_verdict *verdict);
 void topo_verdict_add(const struct jp_step_labels *labels,
                       struct jp_hypotheses *hypotheses,
                       struct jp_verdict *verdict);
+
+/* Adds clauses of other data than NCCL's records ("a; b"). If word is worse than
+ * the verdict's, the verdict gets it, with that reason (NULL: it needs none),
+ * and the clauses come first: the short sentence (plain.c) is the first clause.
+ * Otherwise they come last. */
+void verdict_worsen(struct jp_verdict *verdict, enum jp_verdict_word word,
+                    const char *clauses, const struct jp_reason_row *reason);
 
 /* Replaces the reasons of a verdict by one, if the word is that reason's. */
 void verdict_set_reason(struct jp_verdict *verdict,

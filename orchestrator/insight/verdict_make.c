@@ -1,9 +1,9 @@
-/* verdict_other.c - verdicts from data other than records of NCCL: topology,
- * and the features of the registry.
+/* verdict_make.c - the verdict on all data of a step.
  *
- * verdict_make calls verdict_decide and then the functions of this file. Those
- * named *_alone replace the verdict of a step in which nothing else was asked
- * for; *_add adds to it and may make it worse.
+ * verdict_make takes the verdict on NCCL's records (verdict_decide) and goes
+ * through the other data: topology, and the features of the registry. Those may
+ * make it worse (verdict_worsen). Functions named *_alone replace it, where
+ * nothing else was asked for.
  */
 #include "orchestrator/insight/verdict.h"
 
@@ -22,6 +22,32 @@ void verdict_set_reason(struct jp_verdict *verdict,
     verdict->why = (struct jp_reasons){.n = 0};
     if (reason->word == verdict->word)
         reasons_add_row(&verdict->why, reason);
+    reasons_checks(&verdict->why, verdict->checks);
+}
+
+void verdict_worsen(struct jp_verdict *verdict, enum jp_verdict_word word,
+                    const char *clauses, const struct jp_reason_row *reason)
+{
+    bool is_worse = word < verdict->word;
+    char rest[sizeof(verdict->text)];
+    struct jp_sentence s;
+
+    memcpy(rest, verdict->text, sizeof(rest));
+    sentence_init(&s, verdict->text, sizeof(verdict->text));
+    if (is_worse)
+        sentence_add(&s, "%s", clauses);
+    if (*rest)
+        sentence_add(&s, "%s", rest);
+    if (!is_worse) {
+        sentence_add(&s, "%s", clauses);
+        return;
+    }
+    verdict->word = word;
+    if (reason) {
+        verdict_set_reason(verdict, reason);
+        return;
+    }
+    verdict->why = (struct jp_reasons){.n = 0};
     reasons_checks(&verdict->why, verdict->checks);
 }
 
@@ -177,21 +203,13 @@ void topo_verdict_add(const struct jp_step_labels *labels,
                       struct jp_verdict *verdict)
 {
     const struct jp_step_warning *fault = labels ? find_fault(labels) : NULL;
-    char rest[sizeof(verdict->text)];
-    struct jp_sentence s;
 
     answer_topology(labels, fault, hypotheses);
     /* A worse verdict has its own sentence; the fault is a finding beside it.
      */
     if (!fault || verdict->word < JP_VERDICT_UNJUDGED)
         return;
-    memcpy(rest, verdict->text, sizeof(rest));
-    sentence_init(&s, verdict->text, sizeof(verdict->text));
-    sentence_add(&s, "%s", fault->text);
-    sentence_add(&s, "%s", rest);
-    verdict->word = JP_VERDICT_DEGRADED;
-    verdict->why = (struct jp_reasons){.n = 0};
-    reasons_checks(&verdict->why, verdict->checks);
+    verdict_worsen(verdict, JP_VERDICT_DEGRADED, fault->text, NULL);
 }
 
 /* --- all kinds of data ---------------------------------------------------- */
