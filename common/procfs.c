@@ -229,7 +229,7 @@ void procfs_read_pressure(const char *text, struct procfs_pressure *out)
 
 /* Adds to a sum that is PROCFS_NONE until something is added. A sum that would
  * overflow stays as it was. */
-static void add(uint64_t *sum, uint64_t n)
+static void add_to_sum(uint64_t *sum, uint64_t n)
 {
     uint64_t old = *sum == PROCFS_NONE ? 0 : *sum;
 
@@ -240,8 +240,8 @@ static void add(uint64_t *sum, uint64_t n)
 
 static void add_both(struct procfs_traffic *sum, uint64_t in, uint64_t out)
 {
-    add(&sum->in, in);
-    add(&sum->out, out);
+    add_to_sum(&sum->in, in);
+    add_to_sum(&sum->out, out);
 }
 
 /* Copies a device's name up to its end character; *at moves past that. false:
@@ -315,13 +315,13 @@ void procfs_read_iostat(const char *text, struct procfs_traffic *out)
         /* v2: "8:0 rbytes=1 wbytes=2 ..."; v1: "8:0 Read 1" and "8:0 Write 2",
          * a line each */
         if ((at = strstr(copy, " rbytes=")))
-            add(&out->in, procfs_number(at + 8));
+            add_to_sum(&out->in, procfs_number(at + 8));
         if ((at = strstr(copy, " wbytes=")))
-            add(&out->out, procfs_number(at + 8));
+            add_to_sum(&out->out, procfs_number(at + 8));
         if ((at = strstr(copy, " Read ")))
-            add(&out->in, procfs_number(at + 6));
+            add_to_sum(&out->in, procfs_number(at + 6));
         if ((at = strstr(copy, " Write ")))
-            add(&out->out, procfs_number(at + 7));
+            add_to_sum(&out->out, procfs_number(at + 7));
     }
 }
 

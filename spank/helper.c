@@ -81,7 +81,7 @@ static char **outside_env(void)
 }
 
 /* From here to child() code runs after fork: only async-signal-safe calls. */
-static bool put(const char *file, const char *text)
+static bool put_text(const char *file, const char *text)
 {
     size_t n = strlen(text);
 
@@ -111,7 +111,8 @@ static void leave_cgroup(char *path)
     enter(strncmp(name, "name=", 5) == 0 ? name + 5 : *name ? name : "unified");
     enter(*path ? path + 1 : ".");
     enter("system");
-    for (int i = 0; i < 16 && !put("cgroup.procs", "0") && enter(".."); i++)
+    for (int i = 0; i < 16 && !put_text("cgroup.procs", "0") && enter("..");
+         i++)
         ;
 }
 
@@ -145,7 +146,7 @@ static bool become(const struct jobinfo *j, bool leave)
     if (getuid() == 0 && seteuid(0) == 0) {
         /* slurmstepd has -1000. Outside of the job's memory limit the helper
          * must be killed first, before other jobs */
-        put("/proc/self/oom_score_adj", leave ? "1000" : "0");
+        put_text("/proc/self/oom_score_adj", leave ? "1000" : "0");
         if (leave && read(open("/proc/self/cgroup", O_RDONLY), text,
                           sizeof(text) - 1) > 0)
             while (rest)

@@ -1,8 +1,8 @@
 /* choice.c - choose the profiler by the mode, the known issues of the release,
  * and the cost.
  *
- * choose() takes the backend whose library the user has set; if there is none,
- * the one of the mode, and then its fallback. try_backend() decides
+ * choose_backend() takes the backend whose library the user has set; if there
+ * is none, the one of the mode, and then its fallback. try_backend() decides
  * whether one of them can run. choice_check is the part of it that is certain
  * before the allocation.
  */
@@ -46,8 +46,8 @@ struct telling {
 
 /* Takes one row that matches (knownbad_hit). The list is searched twice, for
  * the library's release and for NCCL's; of_nccl selects which rows count. */
-static void tell(void *arg, const struct knownbad_row *row,
-                 const char *sentence)
+static void add_issue(void *arg, const struct knownbad_row *row,
+                      const char *sentence)
 {
     struct telling *t = arg;
     char **list = row->action == KNOWNBAD_NOTE ? &t->remarks : &t->known;
@@ -74,22 +74,23 @@ static const char *library_release(const struct jp_plan *plan,
 
 /* Collects the issues of the library by its release, and those of NCCL by the
  * program's NCCL release. */
-static void tell_all(const struct jp_plan *plan,
-                     const struct launch_choice *choice,
-                     const struct jp_knownbad *list, struct telling *t)
+static void collect_issues(const struct jp_plan *plan,
+                           const struct launch_choice *choice,
+                           const struct jp_knownbad *list, struct telling *t)
 {
     const char *name = choice->backend->about.name;
 
     knownbad_check(list, name, library_release(plan, choice),
-                   backend_release(&choice->input), tell, t);
+                   backend_release(&choice->input), add_issue, t);
     t->of_nccl = true;
     knownbad_check(list, name, plan_get(&plan->sides[OPTION_NCCL], "nccl"),
-                   plan_number(&plan->sides[OPTION_NCCL], "nccl"), tell, t);
+                   plan_number(&plan->sides[OPTION_NCCL], "nccl"), add_issue,
+                   t);
 }
 
 /* Takes one error in the list (knownbad_report). An error is no reason to run a
  * step unprofiled, so it becomes a remark of the plan. */
-static void complain(void *arg, const char *sentence)
+static void add_complaint(void *arg, const char *sentence)
 {
     struct known *known = arg;
 
@@ -104,8 +105,8 @@ static void read_known(const struct jp_plan *plan, struct known *known)
     const char *named = plan_site(plan, "nccl.known_bad");
 
     if (!known->is_read)
-        knownbad_load(named ? named : JP_DEF_KNOWN_BAD, named != NULL, complain,
-                      known, &known->list, NULL);
+        knownbad_load(named ? named : JP_DEF_KNOWN_BAD, named != NULL,
+                      add_complaint, known, &known->list, NULL);
     known->is_read = true;
 }
 
@@ -142,7 +143,7 @@ static int ask_known(const struct jp_plan *plan, struct known *known,
     if (known->complaints &&
         lines_add(&t.remarks, NULL, "%s", known->complaints) < 0)
         t.no_memory = true;
-    tell_all(plan, choice, &known->list, &t);
+    collect_issues(plan, choice, &known->list, &t);
     if (decline(known, choice) < 0)
         t.no_memory = true;
     free(choice->known);
@@ -318,8 +319,8 @@ static int choose_own(const struct jp_plan *plan, struct known *known,
 /* Chooses the backend of the mode, or its fallback. *why: why it is not the
  * first choice, or "". Returns -1 if none can run; then *why is about the first
  * choice, because that is what the user has requested. */
-static int choose(const struct jp_plan *plan, struct known *known,
-                  struct launch_choice *choice, struct jp_error *why)
+static int choose_backend(const struct jp_plan *plan, struct known *known,
+                          struct launch_choice *choice, struct jp_error *why)
 {
     const char *fallback = NULL;
     int own = choose_own(plan, known, choice, why);
@@ -364,7 +365,7 @@ int choice_make(const struct launch_facts *facts, const struct jp_plan *plan,
         if (!is_chained(plan))
             choice.own_library =
                 backend_user_value(&choice.input, CHOICE_LIBRARY);
-        rc = choose(plan, &known, &choice, &why);
+        rc = choose_backend(plan, &known, &choice, &why);
         known_fini(&known);
     }
     if (rc < 0) {

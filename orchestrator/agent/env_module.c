@@ -177,8 +177,8 @@ static int had_ours(const struct env *e)
 }
 
 /* Writes what was found, and who may have set it. */
-static int tell(const struct env *e, const struct found *found,
-                struct jp_error *err)
+static int write_found(const struct env *e, const struct found *found,
+                       struct jp_error *err)
 {
     int had = found->is_task ? had_ours(e) : 1;
     const char *by = !found->is_task ? "program"
@@ -218,7 +218,7 @@ static int tick(void *state, const struct module_time *now,
         look_at_all(e, &found);
     if (found.value) {
         e->done = true;
-        rc = tell(e, &found, err);
+        rc = write_found(e, &found, err);
     }
     free(found.value);
     return rc;

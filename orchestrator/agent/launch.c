@@ -1,9 +1,9 @@
 /* launch.c - make a launch and its job.conf from settings and facts.
  *
  * launch_make fills a struct launch for display, launch_step for a step that
- * starts, and then also creates the directory. Both go through fill(), which
- * calls the parts in the order in which they depend on each other. Read
- * launch.h and fill() first.
+ * starts, and then also creates the directory. Both go through fill_launch(),
+ * which calls the parts in the order in which they depend on each other. Read
+ * launch.h and fill_launch() first.
  */
 #include "orchestrator/agent/launch.h"
 
@@ -537,7 +537,7 @@ static int fill_sides(struct launch *l, struct jp_error *err)
 
 /* Fills the rest of the launch, once the place is known. The other options need
  * the job's ids and the number of nodes. */
-static int fill(struct launch *l, struct jp_error *err)
+static int fill_launch(struct launch *l, struct jp_error *err)
 {
     struct jp_jobconf *conf = &l->conf;
     const char *again;
@@ -586,7 +586,7 @@ int launch_make(const struct launch_facts *facts, const struct jp_plan *plan,
     int rc = dir ? name_place(dir, &l.place, err)
                  : place_find(facts, plan, &l.place, err);
 
-    if (rc < 0 || fill(&l, err) < 0) {
+    if (rc < 0 || fill_launch(&l, err) < 0) {
         launch_fini(&l);
         return -1;
     }
@@ -692,7 +692,7 @@ static int make_step(struct launch *l, struct jp_error *err)
 {
     if (place_find(l->facts, l->plan, &l->place, err) < 0)
         return no_place(l, err);
-    if (fill(l, err) < 0)
+    if (fill_launch(l, err) < 0)
         return -1;
     return write_place(l, err) < 0 ? no_place(l, err) : 0;
 }

@@ -157,7 +157,7 @@ static struct module_time look_at_clocks(const struct loop *loop)
 }
 
 /* Logs a line, if the caller has set a log. */
-static void say(const struct loop *loop, const char *line)
+static void log_line(const struct loop *loop, const char *line)
 {
     const struct module_place *place = &loop->agent->place;
 
@@ -177,7 +177,7 @@ static void note_failure(const struct loop *loop, struct running *r,
     r->has_failed = true;
     snprintf(r->why, sizeof(r->why), "%.199s", err->text);
     snprintf(line, sizeof(line), "%s: %.250s", r->module->name, err->text);
-    say(loop, line);
+    log_line(loop, line);
 }
 
 /* The part of a processor that the module may take. */
@@ -199,7 +199,7 @@ static void slow_down(const struct loop *loop, struct running *r,
 
     if (r->module->paces_itself) {
         if (!r->has_overrun)
-            say(loop, line);
+            log_line(loop, line);
         r->has_overrun = true;
         return;
     }
@@ -209,7 +209,7 @@ static void slow_down(const struct loop *loop, struct running *r,
     snprintf(line + len, sizeof(line) - (size_t) len,
              ": %s samples every %u ms from now on",
              what == r->module->name ? "it" : r->module->name, r->period_ms);
-    say(loop, line);
+    log_line(loop, line);
 }
 
 /* Slows down a module that exceeds its budget in two consecutive windows. A

@@ -238,7 +238,7 @@ static bool copy(struct taking *t, const char *name)
 
 /* Takes one file into raw/<node>/: by a hard link, which costs nothing,
  * otherwise by a copy. A file that is there already counts as taken. */
-static bool take(struct taking *t, const char *name)
+static bool take_file(struct taking *t, const char *name)
 {
     if (linkat(dirfd(t->folder), name, t->raw, name, 0) == 0)
         return true;
@@ -303,7 +303,7 @@ static int take_all(const char *dir, const char *node, const char *folder,
         read_tasks(dir, node, t);
         keep_tasks(t);
         for (size_t i = 0; i < t->n_found; i++)
-            if (take(t, t->found[i].name))
+            if (take_file(t, t->found[i].name))
                 t->taken++;
             else
                 t->missed++;

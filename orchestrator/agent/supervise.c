@@ -1,10 +1,10 @@
 /* supervise.c - one runner on one node: start, wait, stop, collect, within
  * limits; and the guard that outlives the supervisor.
  *
- * supervise() is the life of a runner; run() is its main part: await_ready,
- * look_on, stop, collect. supervise_guard() runs it in a child and cleans up if
- * that child is killed. All times derive from KillWait, because Slurm kills the
- * whole step KillWait after its SIGTERM.
+ * supervise() is the life of a runner; run_runner() is its main part:
+ * await_ready, look_on, stop, collect. supervise_guard() runs it in a child and
+ * cleans up if that child is killed. All times derive from KillWait, because
+ * Slurm kills the whole step KillWait after its SIGTERM.
  */
 #include "orchestrator/agent/agent.h"
 
@@ -208,7 +208,7 @@ static int say_ready(struct watch *w, struct jp_error *err)
 
 /* Runs the runner to its end. Whatever it has started is ended in every case.
  * Returns -1 if anything failed; err has the last error, the log has all. */
-static int run(struct watch *w, uint32_t budget_ms, struct jp_error *err)
+static int run_runner(struct watch *w, uint32_t budget_ms, struct jp_error *err)
 {
     struct jp_error trouble;
     bool ready;
@@ -273,7 +273,7 @@ int supervise(const struct backend_runner *runner,
     if (rc < 0)
         fail(&w, err);
     else
-        rc = run(&w, budget(&conf, place->option), err);
+        rc = run_runner(&w, budget(&conf, place->option), err);
     w.runner->destroy(w.state);
     jobconf_fini(&conf);
     free(path);

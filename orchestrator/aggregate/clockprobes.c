@@ -512,9 +512,9 @@ static void doubt_map(struct clockmap *map, const struct clockmap *other)
  * the probes many do not overlap and by the collectives nearly all of these do,
  * the probes may be wrong. Else time stamps may be wrong, which affects the
  * collectives alone. Returns 0, or -1 without memory. */
-static int judge(const struct jp_clocks *clocks,
-                 struct timeline *const *timelines, size_t n,
-                 const struct clockmap *probes, bool *doubt)
+static int judge_probes(const struct jp_clocks *clocks,
+                        struct timeline *const *timelines, size_t n,
+                        const struct clockmap *probes, bool *doubt)
 {
     struct clocks_check a, b;
 
@@ -543,7 +543,7 @@ static int choose_map(struct jp_clocks *clocks,
     clockmap_settle(&clocks->map);
     compare_maps(probes, &clocks->map, &clocks->probes.check);
     if (clocks->probes.check.apart &&
-        judge(clocks, timelines, n, probes, &doubt) < 0)
+        judge_probes(clocks, timelines, n, probes, &doubt) < 0)
         return -1;
     other = clocks->map;
     clocks->map = *probes;

@@ -471,7 +471,8 @@ static void *work(void *arg)
 }
 
 /* The operations that another thread wrote become the join's. */
-static int take(struct join *join, struct jp_ops *ops, const uint32_t *same)
+static int take_operations(struct join *join, struct jp_ops *ops,
+                           const uint32_t *same)
 {
     int rc = ops_take(join->ops, ops, same, same);
 
@@ -514,7 +515,7 @@ static int close_beside(struct closers *all, unsigned n)
         work(&first);
     for (unsigned i = 0; i < started; i++) {
         pthread_join(more[i].thread, NULL);
-        if (take(all->join, more[i].ops, same) < 0)
+        if (take_operations(all->join, more[i].ops, same) < 0)
             rc = -1;
     }
     free(same);

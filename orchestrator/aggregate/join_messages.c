@@ -195,8 +195,8 @@ block_get(struct join *join, struct blockmap *blocks, uint64_t number)
 
 /* Adds n messages of one kernel, the longest of which took us. 0, or -1: no
  * memory. */
-static int add(struct join *join, struct blockmap *blocks, uint64_t kernel,
-               uint32_t us, unsigned n)
+static int add_messages(struct join *join, struct blockmap *blocks,
+                        uint64_t kernel, uint32_t us, unsigned n)
 {
     struct join_kernel_block *block =
         block_get(join, blocks, kernel / JOIN_KERNEL_BLOCK);
@@ -233,22 +233,22 @@ static int add_kernel(struct join *join, struct join_member *member,
     if (n < JOIN_KERNEL_MIN_RANKS || n > JOIN_KERNEL_MAX_RANKS || !r->has_sn ||
         !r->sn || r->exec_unknown || is_off(join))
         return 0;
-    if (add(join, &member->kernels.blocks[0], (r->sn - 1) / per_of(n, true), us,
-            1) < 0)
+    if (add_messages(join, &member->kernels.blocks[0],
+                     (r->sn - 1) / per_of(n, true), us, 1) < 0)
         return -1;
     /* small communicators form an AlltoAll only if ranks send to themselves */
     if (r->peer == r->rank || n < JOIN_KERNEL_ALONE_RANKS)
         return 0;
-    return add(join, &member->kernels.blocks[1], (r->sn - 1) / per_of(n, false),
-               us, 1);
+    return add_messages(join, &member->kernels.blocks[1],
+                        (r->sn - 1) / per_of(n, false), us, 1);
 }
 
 int join_kernels_put(struct join *join, struct join_member *member, bool self,
                      uint64_t kernel, uint32_t us)
 {
     /* a complete kernel counts as all its messages */
-    return add(join, &member->kernels.blocks[!self], kernel, us,
-               per_of(ranks_of(join, member), self));
+    return add_messages(join, &member->kernels.blocks[!self], kernel, us,
+                        per_of(ranks_of(join, member), self));
 }
 
 /* Adds the kernels of another join's member: ranks may log to several files. */
@@ -262,9 +262,9 @@ static int merge_kernels(struct join *into, struct join_member *to,
             const struct join_kernel_block *b = (void *) blocks->slots[i];
 
             for (unsigned k = 0; b && k < JOIN_KERNEL_BLOCK; k++)
-                if (b->n[k] && add(into, &to->kernels.blocks[self],
-                                   b->number * JOIN_KERNEL_BLOCK + k, b->us[k],
-                                   b->n[k]) < 0)
+                if (b->n[k] && add_messages(into, &to->kernels.blocks[self],
+                                            b->number * JOIN_KERNEL_BLOCK + k,
+                                            b->us[k], b->n[k]) < 0)
                     return -1;
         }
     }

@@ -372,7 +372,7 @@ static int put_in_order(const struct way *w, struct source_facts *facts,
 
 /* The sink's callback for records. 0, 1 to stop because of a conflict, -1: no
  * memory. */
-static int take(void *arg, const struct record *records, size_t n)
+static int take_records(void *arg, const struct record *records, size_t n)
 {
     const struct way *w = arg;
 
@@ -431,7 +431,7 @@ enum join_status joinrun_read(const struct join_reading *r,
                     .timelines = r->timelines,
                     .timeline_events = r->timeline_events,
                     .strip_bins = r->strip_bins};
-    const struct reader_sink sink = {.take = take,
+    const struct reader_sink sink = {.take = take_records,
                                      .counts = counts,
                                      .watch = r->evidence ? take_evidence
                                                           : NULL,

@@ -98,7 +98,7 @@ static uint64_t load(const uint8_t *from)
 
 /* Writes eight bytes, of which the first `width` are valid. The next value
  * overwrites the others. */
-static inline uint8_t *put(uint8_t *out, uint64_t v, unsigned width)
+static inline uint8_t *put_number(uint8_t *out, uint64_t v, unsigned width)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     v = __builtin_bswap64(v);
@@ -138,9 +138,9 @@ static uint8_t *put_column(uint8_t *out, const uint64_t *v, size_t n)
     width = width_of(bits >> shift);
     *out++ = (uint8_t) (width | width_of(least) << 4);
     *out++ = (uint8_t) shift;
-    out = put(out, least, width_of(least));
+    out = put_number(out, least, width_of(least));
     for (size_t i = 0; i < n && width; i++)
-        out = put(out, (v[i] - least) >> shift, width);
+        out = put_number(out, (v[i] - least) >> shift, width);
     return out;
 }
 

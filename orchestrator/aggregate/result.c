@@ -246,7 +246,8 @@ static const char *judge_guess(const struct jp_comm *comm,
 /* The sentence on whether the hosts of the records agree with nnodes, and the
  * word of evidence. NVIDIA's nnodes counts NVLink domains, which may span
  * hosts. */
-static const char *judge(const struct jp_comm *comm, const char **evidence)
+static const char *judge_hosts(const struct jp_comm *comm,
+                               const char **evidence)
 {
     *evidence = "records";
     if (comm->guessed)
@@ -270,7 +271,7 @@ static const char *judge(const struct jp_comm *comm, const char **evidence)
 /* Sets evidence and why of a communicator. 0, or -1: no memory. */
 static int explain_type(struct jp_comm *comm)
 {
-    const char *verdict = judge(comm, &comm->evidence);
+    const char *verdict = judge_hosts(comm, &comm->evidence);
 
     /* rule, numbers, and what the hosts show */
     comm->why = text_format(

@@ -53,7 +53,7 @@ static bool ask(struct scout *s)
 
 /* The sink's callback: adds records to the timeline until it is full. 1: enough
  * is read; -1: no memory. */
-static int take(void *arg, const struct record *records, size_t n)
+static int take_records(void *arg, const struct record *records, size_t n)
 {
     struct way *w = arg;
 
@@ -94,7 +94,8 @@ static struct timeline *read_log(struct scout *s, struct reader_states *states,
                                     .done = &done,
                                     .only_times = true};
     struct source_facts facts = {0};
-    const struct reader_sink sink = {.take = take, .counts = ignore, .arg = &w};
+    const struct reader_sink sink = {
+        .take = take_records, .counts = ignore, .arg = &w};
 
     if (!backend || !(w.timeline = timeline_create(s->events, 0)))
         return NULL;
@@ -179,7 +180,7 @@ static void take_turn(struct scout *s, struct reader_states *states, size_t i,
 }
 
 /* Takes logs until none is left. asks: as in struct way. */
-static void run(struct scout *s, bool asks)
+static void scout_logs(struct scout *s, bool asks)
 {
     struct reader_states *states = reader_states_create();
     size_t i;
@@ -193,7 +194,7 @@ static void run(struct scout *s, bool asks)
 
 static void *work(void *arg)
 {
-    run(arg, false);
+    scout_logs(arg, false);
     return NULL;
 }
 
@@ -206,7 +207,7 @@ static void run_all(struct scout *s, unsigned n)
     while (started + 1 < n && started < MAX_THREADS &&
            pthread_create(&more[started], NULL, work, s) == 0)
         started++;
-    run(s, true);
+    scout_logs(s, true);
     for (unsigned i = 0; i < started; i++)
         pthread_join(more[i], NULL);
 }

@@ -70,7 +70,7 @@ static bool is_job(const char *word)
 
 /* Appends a path to the inputs. Takes ownership of path, which may be NULL
  * without memory. */
-static int add(struct inputs *in, char *path, struct jp_error *err)
+static int add_path(struct inputs *in, char *path, struct jp_error *err)
 {
     if (!path || VECTOR_DOUBLE(in->paths, in->n) < 0) {
         free(path);
@@ -115,7 +115,7 @@ static int add_folder(const struct jp_sitefile *site, const char *word,
         return error_set(err, "out of memory");
     /* no folder is no error: the job's steps may have logs */
     if (path && access(path, R_OK) == 0)
-        return add(in, path, err);
+        return add_path(in, path, err);
     free(path);
     return 0;
 }
@@ -134,7 +134,7 @@ static int add_steps(const char *config, const char *word, struct inputs *in,
         return -1;
     for (size_t i = 0; i < n && rc == 0; i++)
         if (stepdir_has(dirs[i], "raw"))
-            rc = add(in, text_format("%s/raw", dirs[i]), err);
+            rc = add_path(in, text_format("%s/raw", dirs[i]), err);
     nodelist_free(dirs, n);
     return rc;
 }
@@ -209,7 +209,7 @@ static int find_inputs(const char *config, char *const *words, size_t n,
     /* paths are added as they are, jobs as the folders they mean */
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = is_job(words[i]) ? add_job(config, &site, words[i], &in, err)
-                              : add(&in, strdup(words[i]), err);
+                              : add_path(&in, strdup(words[i]), err);
     /* the default output of the exporter */
     if (rc == 0 && n == 1 && is_job(words[0]) &&
         !(in.output = text_format("%s-insp", words[0])))

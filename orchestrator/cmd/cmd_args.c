@@ -182,7 +182,7 @@ static void on_pictures(void *arg, uint64_t done, uint64_t total)
 }
 
 /* Prints what the exporter could not draw or left out. */
-static void say(const struct jp_exporter_done *done, const char *dir)
+static void print_left_out(const struct jp_exporter_done *done, const char *dir)
 {
     if (done->scripts)
         quote_printf(
@@ -217,7 +217,7 @@ int cmd_args_exporter(const struct jp_result *result, const char *dir,
     if (rc < 0)
         quote_printf(stderr, "jobprof: %s\n", err.text);
     else if (!how->quiet)
-        say(&done, dir);
+        print_left_out(&done, dir);
     return rc;
 }
 

@@ -108,7 +108,7 @@ static int print_json(const struct doctor *d, struct jp_error *err)
 
 /* Runs the checks for a step submitted from submit_dir, and prints them.
  * Returns an exit status. */
-static int run(struct arguments *a, const char *submit_dir)
+static int run_checks(struct arguments *a, const char *submit_dir)
 {
     char self[PATH_MAX] = "";
     struct doctor doctor;
@@ -161,7 +161,7 @@ int cmd_doctor(int argc, char **argv)
     submit_dir = cmd_args_submit_dir(&err);
     if (!submit_dir)
         return cmd_args_fail("doctor", JP_EXIT_IO, &err);
-    rc = run(&a, submit_dir);
+    rc = run_checks(&a, submit_dir);
     free(submit_dir);
     return rc;
 }

@@ -285,7 +285,7 @@ static int clean_metrics(const struct arguments *a, struct totals *t,
 
 /* Cleans each folder. A folder that cannot be read does not stop the others.
  * Returns an exit status. */
-static int run(struct arguments *a, char **roots)
+static int clean_folders(struct arguments *a, char **roots)
 {
     struct totals t = {0};
     struct gc_result result;
@@ -328,5 +328,5 @@ int cmd_gc(int argc, char **argv)
     /* only root can take the rights of each owner */
     if (a.gc.all_users && geteuid() != 0)
         return cmd_options_usage(&command_line, "--all-users is for root");
-    return run(&a, argv + optind);
+    return clean_folders(&a, argv + optind);
 }

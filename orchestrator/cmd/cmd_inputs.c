@@ -454,7 +454,7 @@ int cmd_inputs_jobs(const char *folder, char ***dirs, size_t *n)
 #define TROUBLES_SAID 20
 
 /* Prints a message about a file, unless there were too many. */
-static void say(void *arg, const char *text)
+static void print_message(void *arg, const char *text)
 {
     const struct cmd_inputs *inputs = arg;
 
@@ -586,7 +586,7 @@ int cmd_inputs_init(struct cmd_inputs *inputs, const char *word,
         free_folders(inputs);
         return failed(inputs, &err, JP_EXIT_IO);
     }
-    inputs->walk.say = say;
+    inputs->walk.say = print_message;
     inputs->walk.arg = inputs;
     return JP_EXIT_OK;
 }

@@ -206,7 +206,8 @@ static void tell_known_issues(const struct report_session *session)
 
 /* Tells what went wrong: the user, or the site under whose default the step was
  * profiled. A watcher has no terminal; it writes to the step's log. */
-static void tell(const struct report_session *session, const char *format, ...)
+static void tell_caller(const struct report_session *session,
+                        const char *format, ...)
 {
     char text[1024];
     va_list ap;
@@ -222,7 +223,7 @@ static void tell(const struct report_session *session, const char *format, ...)
 }
 
 /* Prints the parts of a finished report that the caller sees. */
-static int show(const struct report_session *session)
+static int show_report(const struct report_session *session)
 {
     const struct report_options *options = session->options;
     /* srun's reader stands in the folder of the job, this process does not */
@@ -247,7 +248,7 @@ static int show(const struct report_session *session)
     if (options->kind != REPORT_WATCHER && !options->quiet &&
         stepdir_has(session->dir, JP_SUMMARY_NAME)) {
         if (report_print_line(session->dir, how, by_id, stderr, &err) < 0)
-            tell(session, "%s", err.text);
+            tell_caller(session, "%s", err.text);
         else if (options->kind == REPORT_SRUN && how != JP_SUMMARY_OFF)
             tell_known_issues(session);
     }
@@ -258,7 +259,7 @@ static int show(const struct report_session *session)
 
 /* Draws pictures last and without the claim, so that no process waits for
  * them. */
-static int draw(const struct report_session *session)
+static int draw_plots(const struct report_session *session)
 {
     struct jp_error err;
 
@@ -278,12 +279,12 @@ static int draw(const struct report_session *session)
 #define GROWTH 64
 
 /* Logs that a format is missing, and prints it if a user waits for it. */
-static void warn(const struct report_session *session, const char *what,
-                 const char *why)
+static void warn_of_format(const struct report_session *session,
+                           const char *what, const char *why)
 {
     stepdir_log(session->dir, "%s: %s", what, why);
     if (!session->options->quiet)
-        tell(session, "%s: %s", what, why);
+        tell_caller(session, "%s: %s", what, why);
 }
 
 /* The formats of other tools that the tables also get, by option or by
@@ -328,7 +329,8 @@ static int write_exporter(const struct report_session *session)
         rc = feature_write_logs(inputs, 1, dir, &err);
 
     if (rc < 0)
-        warn(session, "no exporter tree", dir ? err.text : "out of memory");
+        warn_of_format(session, "no exporter tree",
+                       dir ? err.text : "out of memory");
     free(raw);
     free(dir);
     return rc;
@@ -346,7 +348,7 @@ static int write_formats(const struct report_session *session)
     if (rc < 0) {
         snprintf(what, sizeof(what), "not all tables were written as %s",
                  failed->title);
-        warn(session, what, err.text);
+        warn_of_format(session, what, err.text);
     }
     return rc;
 }
@@ -404,7 +406,8 @@ static int write_logs(struct report_session *session)
         recwalk_fini(&walk);
     }
     if (rc < 0)
-        warn(session, "not all Inspector logs were written", err.text);
+        warn_of_format(session, "not all Inspector logs were written",
+                       err.text);
     free(raw);
     free(dir);
     return rc;
@@ -472,7 +475,8 @@ static int make_and_show(struct report_session *session)
     claim_release(session->claim);
     session->claim = NULL;
     if (rc != REPORT_LOST && rc != JP_EXIT_IO &&
-        (show(session) != JP_EXIT_OK || draw(session) != JP_EXIT_OK))
+        (show_report(session) != JP_EXIT_OK ||
+         draw_plots(session) != JP_EXIT_OK))
         rc = JP_EXIT_IO;
     /* before the other formats, because Slurm may end this process with the job
      */
@@ -501,19 +505,20 @@ static int run_session(struct report_session *session)
             rc = make_and_show(session);
             break;
         case REPORT_DONE:
-            rc = show(session);
+            rc = show_report(session);
             break;
         case REPORT_GONE:
             rc = JP_EXIT_OK;
             break;
         case REPORT_LATE:
-            tell(session,
-                 "%s: its report is still being written by another process",
-                 session->dir);
+            tell_caller(
+                session,
+                "%s: its report is still being written by another process",
+                session->dir);
             rc = JP_EXIT_INCOMPLETE;
             break;
         case REPORT_FAILED:
-            tell(session, "%s", err.text);
+            tell_caller(session, "%s", err.text);
             rc = JP_EXIT_IO;
             break;
         }
@@ -551,7 +556,7 @@ static int report_dir(const char *dir, const struct report_options *options)
         return options->kind == REPORT_USER ? JP_EXIT_USAGE : JP_EXIT_IO;
     }
     if (rc > 0)
-        tell(&session, "%s (the report is made without it)", err.text);
+        tell_caller(&session, "%s (the report is made without it)", err.text);
     if (rc > 0)
         stepdir_log(session.dir, "%s", err.text);
     /* a helper of a job must not use more than its share of the node */

@@ -1,11 +1,11 @@
 /* cmd_report_make.c - make figures, verdict and files of one step's report.
  *
- * `make` is the whole sequence, in the order that the data requires: figures
- * from raw/ or partials (analyse), then what the directory has besides them,
- * then insight, causes and the verdict, and finally the files. Each source of
- * data is optional: its error goes to the step's log, and the report is made
- * without it. Reading is interrupted if time is up or another process has
- * stolen the claim. */
+ * make_report is the whole sequence, in the order that the data requires:
+ * figures from raw/ or partials (analyse), then what the directory has besides
+ * them, then insight, causes and the verdict, and finally the files. Each
+ * source of data is optional: its error goes to the step's log, and the report
+ * is made without it. Reading is interrupted if time is up or another process
+ * has stolen the claim. */
 #include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/cmd/cmd_report.h"
 
@@ -328,7 +328,8 @@ static int analyse(const struct report_session *session, struct material *m)
 }
 
 /* Labels the networks of communicators. An error does not affect the report. */
-static void label(const struct report_session *session, struct material *m)
+static void label_networks(const struct report_session *session,
+                           struct material *m)
 {
     struct jp_error err;
 
@@ -415,7 +416,8 @@ static void read_agents(struct report_session *session, struct material *m)
 }
 
 /* Finds what explains the findings. An error does not affect the report. */
-static void explain(const struct report_session *session, struct material *m)
+static void explain_findings(const struct report_session *session,
+                             struct material *m)
 {
     const struct feature_explain in = {.features = &m->features,
                                        .dir = session->dir,
@@ -444,7 +446,8 @@ expect_of_step(const struct report_session *session, struct material *m)
 }
 
 /* Sets the expected network performance. */
-static void expect(const struct report_session *session, struct material *m)
+static void set_expectation(const struct report_session *session,
+                            struct material *m)
 {
     const struct cmd_expect *x = expect_of_step(session, m);
     const struct steplabels_rates rates = {
@@ -786,7 +789,7 @@ static void read_nodes(struct report_session *session, struct material *m)
     session->has_kin = *m->nodes->elsewhere != '\0';
 }
 
-static int make(struct report_session *session, struct material *m)
+static int make_report(struct report_session *session, struct material *m)
 {
     struct jp_verdict verdict;
     struct jp_error err;
@@ -804,7 +807,7 @@ static int make(struct report_session *session, struct material *m)
     read_nodes(session, m);
     session->told = is_told(session, m);
     read_hang(session, m);
-    label(session, m);
+    label_networks(session, m);
     read_agents(session, m);
     /* without a sample there is nothing to remember */
     if (session->passing && !is_wanted_of_all(session, &m->features, true)) {
@@ -812,7 +815,7 @@ static int make(struct report_session *session, struct material *m)
             stepdir_log(session->dir, "cannot be removed: %s", err.text);
         return JP_EXIT_NODATA;
     }
-    expect(session, m);
+    set_expectation(session, m);
     /* stage 3: findings, causes and the verdict */
     processes_set_attempts(m->nodes, m->result);
     m->insight = insight_run(session->has_conf ? &session->conf : NULL,
@@ -820,7 +823,7 @@ static int make(struct report_session *session, struct material *m)
     if (m->insight) {
         find_in_flight(session, m->insight);
         feature_judge_operations(&m->features, m->result, m->insight);
-        explain(session, m);
+        explain_findings(session, m);
     }
     decide_verdict(session, m, &verdict);
     /* the last check before files are replaced */
@@ -845,7 +848,7 @@ int report_make(struct report_session *session)
     if (session->policy.report_nice > 0 &&
         nice((int) session->policy.report_nice) == -1 && errno)
         stepdir_log(session->dir, "niceness not set");
-    rc = make(session, &m);
+    rc = make_report(session, &m);
     if (*m.trouble.text && rc != REPORT_LOST)
         stepdir_log(session->dir, "not analysed: %s", m.trouble.text);
     steplabels_destroy(m.labels);

@@ -258,7 +258,8 @@ static int print_json(const struct jp_shapes *shapes, struct jp_error *err)
 }
 
 /* Prints the nodes whose records are bad or missing. Returns an exit status. */
-static int judge(const struct jp_shapes *shapes, const struct arguments *a)
+static int print_bad_nodes(const struct jp_shapes *shapes,
+                           const struct arguments *a)
 {
     int rc = JP_EXIT_OK;
 
@@ -337,7 +338,7 @@ int cmd_topo(int argc, char **argv)
                      path);
         rc = JP_EXIT_NODATA;
     } else {
-        rc = judge(&shapes, &a);
+        rc = print_bad_nodes(&shapes, &a);
         /* all records are bad */
         if (!shapes.n_shapes)
             rc = JP_EXIT_NODATA;

@@ -103,8 +103,8 @@ static size_t root_length(const char *path)
 }
 
 /* Adds a file. Returns -1 without memory. */
-static int add(struct copper_found *found, const char *path,
-               const struct copper_name *name, const struct stat *st)
+static int add_file(struct copper_found *found, const char *path,
+                    const struct copper_name *name, const struct stat *st)
 {
     if (VECTOR_DOUBLE(found->files, found->n) < 0)
         return -1;
@@ -165,7 +165,7 @@ static int take_file(struct copper_found *found, const char *path,
         return 0;
     /* an empty log alone is no result */
     found->logs += name.kind == COPPER_FILE_LOG && st->st_size;
-    return add(found, path, &name, st);
+    return add_file(found, path, &name, st);
 }
 
 /* A callback of type treewalk_see. */

@@ -152,8 +152,8 @@ static void make_relative(void *data, void (*one)(char *path, const char *dir),
 
 /* --- verdict -------------------------------------------------------------- */
 
-static void judge(const void *data, const struct verdict_input *in, bool alone,
-                  struct jp_verdict *verdict)
+static void judge_copper(const void *data, const struct verdict_input *in,
+                         bool alone, struct jp_verdict *verdict)
 {
     (void) in;
     copper_verdict_add(data, alone, verdict);
@@ -285,7 +285,7 @@ const struct feature feature_copper = {
     .notes = put_notes,
     .destroy = destroy,
     .relative = make_relative,
-    .judge = judge,
+    .judge = judge_copper,
     .failed = copper_verdict_failed,
     .checks = checks,
     .tables = tables_copper,

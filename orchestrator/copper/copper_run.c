@@ -319,8 +319,8 @@ static bool is_far(const struct jp_copper_options *options, enum metric m,
 
 /* Finds the outliers of one level and metric. values: room for a value of each
  * rank. Returns -1 without memory. */
-static int judge(struct copper_build *b, int level, enum metric m,
-                 double *values)
+static int find_outliers(struct copper_build *b, int level, enum metric m,
+                         double *values)
 {
     struct jp_copper *c = b->copper;
     double mid, scale, sum = 0;
@@ -387,7 +387,7 @@ static int outliers(struct copper_build *b)
             deepest = c->ranks[i].level;
     for (int level = 0; level <= deepest && rc == 0; level++)
         for (unsigned m = 0; m < N_OUTLIER_METRICS && rc == 0; m++)
-            rc = judge(b, level, m, values);
+            rc = find_outliers(b, level, m, values);
     /* count ranks that could not be judged, for the report to say so */
     for (size_t i = 0; i < c->n_ranks && rc == 0; i++) {
         uint32_t n = 0;
@@ -423,7 +423,7 @@ static void sum_caches(struct jp_copper *c)
 }
 
 /* Runs the parts in order; each needs what the ones before have found. */
-static int run(struct copper_build *b)
+static int run_parts(struct copper_build *b)
 {
     static int (*const parts[])(struct copper_build *) = {
         copper_daemons, copper_ranks, totals,        outliers,
@@ -459,7 +459,7 @@ int copper_run(const char *const *inputs, size_t n_inputs,
     b.guarded = b.found.foreign || geteuid() == 0;
     b.copper = calloc(1, sizeof(*b.copper));
     if (b.copper)
-        rc = run(&b);
+        rc = run_parts(&b);
     /* parts set an error unless they ran out of memory */
     if (rc < 0 && !*b.err->text)
         error_set(b.err, "out of memory");

@@ -540,8 +540,8 @@ static bool holds(const char **list, size_t n, const char *folder)
 
 /* Adds a folder. Lookups [0, n) are in that folder, most frequent first. read:
  * sorted paths that were read. Returns -1 without memory. */
-static int add(struct jp_copper *c, const struct lookup *lookup, size_t n,
-               const char **read, size_t n_read)
+static int add_folder(struct jp_copper *c, const struct lookup *lookup,
+                      size_t n, const char **read, size_t n_read)
 {
     uint64_t by_class[JP_COPPER_N_CLASSES] = {0};
     struct jp_copper_failed *v = &c->failed_lookups[c->n_failed_lookups++];
@@ -623,7 +623,7 @@ static int failed_lookups(struct copper_build *b)
                     !memcmp(lookups[i].path->path, lookups[i + k].path->path,
                             lookups[i].folder_len);)
             k++;
-        rc = add(c, lookups + i, k, read, n_read);
+        rc = add_folder(c, lookups + i, k, read, n_read);
     }
     free(lookups);
     free(read);

@@ -281,7 +281,7 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* Moves a file into the result. */
-static int take(struct jp_cuda *cuda, struct one *one)
+static int take_file(struct jp_cuda *cuda, struct one *one)
 {
     size_t i = cuda->n_processes++;
     struct jp_cuda_process *to = &cuda->processes[i];
@@ -318,7 +318,7 @@ static int read_all(struct files *f, struct jp_cuda *cuda)
     if (rc == 0)
         qsort(ones, f->n, sizeof(*ones), by_rank);
     for (size_t i = 0; rc == 0 && i < f->n; i++)
-        rc = take(cuda, &ones[i]);
+        rc = take_file(cuda, &ones[i]);
     rc = rc == 0 ? add_clocks(cuda) : rc;
     /* paths that were taken over are NULL */
     for (size_t i = 0; ones && i < f->n; i++) {

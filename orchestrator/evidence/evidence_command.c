@@ -361,7 +361,8 @@ static int read_all(struct reading *r, struct jp_error *err)
 }
 
 /* Adds a process once, with the role it was found in first. */
-static void add(struct targets *out, const struct evidence_target *target)
+static void add_target(struct targets *out,
+                       const struct evidence_target *target)
 {
     for (size_t i = 0; i < out->n; i++)
         if (out->list[i].pid == target->pid &&
@@ -383,11 +384,12 @@ static void add_process(const struct reading *r, uint32_t process,
     if (process >= r->out->hangs.n_processes || !r->here[process])
         return;
     p = &r->out->hangs.processes[process];
-    add(r->out, &(struct evidence_target){.pid = p->pid,
-                                          .pid_namespace = p->pid_namespace,
-                                          .start = p->start,
-                                          .task = p->task,
-                                          .role = role});
+    add_target(r->out,
+               &(struct evidence_target){.pid = p->pid,
+                                         .pid_namespace = p->pid_namespace,
+                                         .start = p->start,
+                                         .task = p->task,
+                                         .role = role});
 }
 
 /* Whether a rank has not entered the operation, as far as is known. */
@@ -450,10 +452,10 @@ static void choose_all(const struct targets_step *step, struct targets *out)
     size_t n = proclook_tasks(step->root, &step->of, tasks, EVIDENCE_TARGETS);
 
     for (size_t i = 0; i < n; i++)
-        add(out, &(struct evidence_target){.pid = tasks[i].pid,
-                                           .start = tasks[i].start,
-                                           .task = tasks[i].task,
-                                           .role = EVIDENCE_TASK});
+        add_target(out, &(struct evidence_target){.pid = tasks[i].pid,
+                                                  .start = tasks[i].start,
+                                                  .task = tasks[i].task,
+                                                  .role = EVIDENCE_TASK});
 }
 
 /* Notes the starts of the tasks from starts.jsonl. Returns -1 without memory.
@@ -596,7 +598,7 @@ static char *asked_hang(const char *dir)
 }
 
 /* Collects and writes the evidence. Returns an exit status. */
-static int take(struct arguments *a, const struct targets *found)
+static int take_evidence(struct arguments *a, const struct targets *found)
 {
     int64_t pids[EVIDENCE_TARGETS];
     struct jp_error err = {""};
@@ -629,7 +631,7 @@ static int take(struct arguments *a, const struct targets *found)
 
 /* Finds the step's processes on this node and examines them. Returns an exit
  * status. */
-static int run(struct arguments *a, const struct jp_jobconf *conf)
+static int examine_step(struct arguments *a, const struct jp_jobconf *conf)
 {
     /* The step directory is this user's (run_command), and so is the step. */
     const struct targets_step step = {.dir = a->order.dir,
@@ -649,7 +651,7 @@ static int run(struct arguments *a, const struct jp_jobconf *conf)
     a->order.step = step.of;
     a->order.what = hang;
     if (find_targets(&step, &found, &err) == 0) {
-        rc = take(a, &found);
+        rc = take_evidence(a, &found);
         free_targets(&found);
     } else {
         rc = failed(&err);
@@ -678,7 +680,7 @@ static int run_command(int argc, char **argv)
             (a.order.limit_ms ? a.order.limit_ms : EVIDENCE_LIMIT_MS) +
                 SPARE_MS,
             NULL);
-        rc = run(&a, &conf);
+        rc = examine_step(&a, &conf);
         jobconf_fini(&conf);
     }
     return rc;

@@ -150,8 +150,8 @@ static void add_gaps(const struct jp_flight *flight, struct jp_verdict *verdict)
 
 /* Dumps of some ranks, taken while the step hung, leave the verdict to its
  * recordings. */
-static void judge(const void *data, const struct verdict_input *in, bool alone,
-                  struct jp_verdict *verdict)
+static void judge_dumps(const void *data, const struct verdict_input *in,
+                        bool alone, struct jp_verdict *verdict)
 {
     const struct jp_flight *flight = data;
 
@@ -253,7 +253,7 @@ const struct feature feature_flight = {
     .notes = put_notes,
     .destroy = destroy,
     .judge_operations = flight_hang_judge,
-    .judge = judge,
+    .judge = judge_dumps,
     .reasons = reasons,
     .tables = tables_flight,
     .json = put_json,

@@ -423,8 +423,8 @@ static bool has_no_events(const struct traced_list *list)
 
 /* Replaces a verdict about missing records: the traces have kernels of NCCL,
  * but do not say which belong together, or they have none. */
-static void judge(const void *data, const struct verdict_input *in, bool alone,
-                  struct jp_verdict *verdict)
+static void judge_traces(const void *data, const struct verdict_input *in,
+                         bool alone, struct jp_verdict *verdict)
 {
     uint64_t kernels = 0;
     char text[2 * JP_OWNWORK_TEXT];
@@ -461,7 +461,7 @@ const struct feature feature_gputime = {
     .title = "traces of kernels",
     .role = FEATURE_FIGURES,
     .present = is_present,
-    .judge = judge,
+    .judge = judge_traces,
     .reasons = reasons,
     .tables = gpu_tables,
     .json = put_json,

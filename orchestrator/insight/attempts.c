@@ -158,7 +158,7 @@ static void take_findings(const struct search *s, struct jp_attempts *out)
 
 /* "2 attempts, 0.52 s lost between them; each failure began on n2". The same
  * node twice is worth a look; that it is the cause is not said. */
-static void say(struct jp_attempts *out)
+static void write_text(struct jp_attempts *out)
 {
     uint32_t faults = 0, same = 0;
     bool known = true;
@@ -376,7 +376,7 @@ int attempts_find(const struct jp_insight *insight,
         take_times(&s, result, out);
         rc = nodes ? take_ends(&s, nodes, out) : 0;
         take_findings(&s, out);
-        say(out);
+        write_text(out);
     } else {
         attempts_fini(out);
         if (rc == 0)

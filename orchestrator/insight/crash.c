@@ -2,8 +2,8 @@
  * fault.
  *
  * Each task's end is one of four ways (crash_way_of). crash_findings is the
- * entry, judge() the decision: a lost node, else the first task that ended by
- * itself before any kill, else the first kill. insight.h has the rules in
+ * entry, judge_ends() the decision: a lost node, else the first task that ended
+ * by itself before any kill, else the first kill. insight.h has the rules in
  * words.
  */
 #include "orchestrator/insight/insight.h"
@@ -203,7 +203,7 @@ struct tally {
 };
 
 /* Adds one end to the tally. */
-static bool take(void *arg, struct end end)
+static bool tally_end(void *arg, struct end end)
 {
     struct tally *tally = arg;
     enum jp_crash_way way = crash_way_of(end.task);
@@ -532,7 +532,7 @@ static bool judge_workers(const struct jp_nodes *nodes,
         view.nodes[i].tasks = nodes->nodes[i].workers;
         view.nodes[i].n_tasks = nodes->nodes[i].n_workers;
     }
-    each(&view, take, &tally);
+    each(&view, tally_end, &tally);
     found = judge_self(&view, processes, &tally, crash);
     if (found && !is_named(&view, crash)) {
         free(view.nodes);
@@ -773,7 +773,7 @@ static void say_ended(const struct jp_crash *crash, struct jp_sentence *s)
 }
 
 /* Writes crash->text anew. */
-static void say(struct jp_crash *crash)
+static void write_text(struct jp_crash *crash)
 {
     struct jp_sentence s;
 
@@ -935,8 +935,9 @@ static void find_untold(const struct jp_nodes *nodes,
 
 /* Fills crash from the ends of all tasks, except for the operation
  * (crash_set_in). */
-static void judge(const struct jp_nodes *nodes,
-                  const struct jp_processes *processes, struct jp_crash *crash)
+static void judge_ends(const struct jp_nodes *nodes,
+                       const struct jp_processes *processes,
+                       struct jp_crash *crash)
 {
     const struct jp_node *lost = nodes ? find_lost(nodes) : NULL;
     struct tally tally = {0};
@@ -944,7 +945,7 @@ static void judge(const struct jp_nodes *nodes,
     *crash = (struct jp_crash){.code = -1, .world_rank = -1, .before_us = -1};
     if (!nodes)
         return;
-    each(nodes, take, &tally);
+    each(nodes, tally_end, &tally);
     memcpy(crash->ended, tally.n, sizeof(tally.n));
     for (int way = 0; way < 4; way++)
         crash->tasks += tally.n[way];
@@ -980,7 +981,7 @@ static void judge(const struct jp_nodes *nodes,
                 : processes_rank_of_task(processes, crash->node->hostname,
                                          crash->task->pid, crash->task->gtid);
     }
-    say(crash);
+    write_text(crash);
 }
 
 /* Answers the question of a crash. */
@@ -1003,9 +1004,9 @@ static void answer(const struct jp_nodes *nodes, const struct jp_crash *crash,
 }
 
 /* Adds the finding of a fault. Returns 0 or -1. */
-static int add(const struct jp_crash *crash,
-               const struct jp_processes *processes,
-               struct jp_findings *findings)
+static int add_fault(const struct jp_crash *crash,
+                     const struct jp_processes *processes,
+                     struct jp_findings *findings)
 {
     const struct jp_node *node = crash->node;
     const struct jp_task *task = crash->task;
@@ -1051,9 +1052,9 @@ int crash_findings(const struct jp_nodes *nodes,
                    const struct jp_processes *processes, struct jp_crash *crash,
                    struct jp_findings *findings)
 {
-    judge(nodes, processes, crash);
+    judge_ends(nodes, processes, crash);
     answer(nodes, crash, findings->hypotheses);
-    return add(crash, processes, findings);
+    return add_fault(crash, processes, findings);
 }
 
 /* Makes a view of the nodes whose tasks are the workers of one attempt. -1: no
@@ -1119,7 +1120,7 @@ int crash_of_attempt(const struct jp_nodes *nodes,
         view_fini(&view);
         return -1;
     }
-    each(&view, take, &tally);
+    each(&view, tally_end, &tally);
     memcpy(crash->ended, tally.n, sizeof(tally.n));
     for (int way = 0; way < 4; way++)
         crash->tasks += tally.n[way];
@@ -1140,7 +1141,7 @@ int crash_of_attempt(const struct jp_nodes *nodes,
         set_before(&view, crash);
     leave_view(nodes, &view, crash);
     crash->world_rank = rank_of(crash, processes, crash->task);
-    say(crash);
+    write_text(crash);
     view_fini(&view);
     return 0;
 }
@@ -1149,7 +1150,7 @@ void crash_set_in(struct jp_crash *crash, const char *operation,
                   struct jp_findings *findings)
 {
     snprintf(crash->in, sizeof(crash->in), "%s", operation ? operation : "");
-    say(crash);
+    write_text(crash);
     for (size_t i = 0; i < findings->n; i++)
         if (findings->at[i].kind == JP_FINDING_CRASH)
             snprintf(findings->at[i].text, sizeof(findings->at[i].text), "%s",

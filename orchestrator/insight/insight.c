@@ -1,13 +1,14 @@
 /* insight.c - run every analysis that the data allows, and answer every
  * question.
  *
- * insight_run is the way through: missing data first (find_gaps), then run():
- * hangs, then judge() for everything that compares ranks, then the answers.
- * What is missing narrows what is judged, operation by operation (late.h), and
- * silences nothing else. Each analysis appends findings and sets how small an
- * effect it would have seen; the answer_* functions here turn both into one
- * answer per question. A question without an answer stays "not looked at", so
- * an analysis that did not run never looks like a good result.
+ * insight_run is the way through: missing data first (find_gaps), then
+ * analyse_result(): hangs, then compare_ranks() for everything that compares
+ * ranks, then the answers. What is missing narrows what is judged, operation by
+ * operation (late.h), and silences nothing else. Each analysis appends findings
+ * and sets how small an effect it would have seen; the answer_* functions here
+ * turn both into one answer per question. A question without an answer stays
+ * "not looked at", so an analysis that did not run never looks like a good
+ * result.
  */
 #include "common/figure.h"
 #include "orchestrator/insight/insight.h"
@@ -114,7 +115,7 @@ static void explain_ranks(struct jp_insight *x)
 /* Returns the question that a finding answers. It depends on more than the kind
  * where one kind answers several questions: a slow network is compared with
  * peaks, with likes or with itself; an imbalance is of a rank or of a stage. */
-static enum jp_hypothesis_id row_of(const struct jp_finding *f)
+static enum jp_hypothesis_id question_of(const struct jp_finding *f)
 {
     if (f->kind == JP_FINDING_SLOW_NETWORK && f->against == JP_AGAINST_LIKES)
         return JP_HYPOTHESIS_SLOW_LINK;
@@ -146,7 +147,7 @@ static void answer_found(struct jp_hypotheses *h,
 
     for (size_t i = 0; i < findings->n; i++) {
         const struct jp_finding *f = &findings->at[i];
-        enum jp_hypothesis_id id = row_of(f);
+        enum jp_hypothesis_id id = question_of(f);
         enum jp_hypothesis_family family = hypotheses_table[id].family;
 
         n[id]++;
@@ -177,7 +178,7 @@ static void answer_hidden(struct jp_hypotheses *h,
 
             /* A finding that leaves the verdict OK does not take back answers.
              */
-            if (hypotheses_table[row_of(f)].family == family &&
+            if (hypotheses_table[question_of(f)].family == family &&
                 finding_verdict(f) != JP_VERDICT_OK)
                 most = fmax(most, size_of(f, family));
         }
@@ -280,8 +281,8 @@ static void raise_to_apart(const struct jp_insight *x, size_t process,
  * owntime_speaks. recorded: the share of the operations that was recorded; a
  * rank is later by as much in the others.
  */
-static struct seen add_up(const struct jp_insight *x, bool speaks,
-                          double recorded)
+static struct seen measure_sensitivity(const struct jp_insight *x, bool speaks,
+                                       double recorded)
 {
     struct seen seen = {0};
 
@@ -388,7 +389,7 @@ static const char *why_unjudged(const struct jp_insight *x,
 }
 
 /* Sets what would make the smallest lateness smaller. */
-static void advise(const struct seen *seen, struct jp_judgement *j)
+static void advise_on_lateness(const struct seen *seen, struct jp_judgement *j)
 {
     static const char *const by[JP_LATE_REASONS] = {
         [JP_LATE_BY_ERROR] =
@@ -443,7 +444,7 @@ static void answer_ranks(const struct jp_insight *x, const struct jp_result *r,
         hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND,
                        seen->least, "%s", why);
     if (h->of[JP_HYPOTHESIS_LATE_RANK].state == JP_HYPOTHESIS_NOT_FOUND)
-        advise(seen, &h->of[JP_HYPOTHESIS_LATE_RANK]);
+        advise_on_lateness(seen, &h->of[JP_HYPOTHESIS_LATE_RANK]);
     /* no longer run would show more */
     else if (reasons_find(hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK)) ==
              JP_REASON_APART)
@@ -477,8 +478,9 @@ static void answer_nodes(const struct jp_insight *x, const struct seen *seen,
 
 static void answer_lateness(struct jp_insight *x, const struct jp_result *r)
 {
-    struct seen seen = add_up(x, owntime_speaks(r, x->judge, &x->findings),
-                              x->findings.part ? expected_seen(r) : 1);
+    struct seen seen =
+        measure_sensitivity(x, owntime_speaks(r, x->judge, &x->findings),
+                            x->findings.part ? expected_seen(r) : 1);
 
     struct jp_judgement *ranks = &x->hypotheses.of[JP_HYPOTHESIS_LATE_RANK];
 
@@ -513,8 +515,8 @@ static void answer_dropped(struct jp_insight *x)
 
 /* Fills x->expected: for each cell the bandwidth by peaks or baseline; without
  * both a high quantile of its own bandwidths (`net_best`). Returns 0 or -1. */
-static int expect(struct jp_insight *x, const struct jp_result *r,
-                  const struct jp_expectation *expectation)
+static int find_expected(struct jp_insight *x, const struct jp_result *r,
+                         const struct jp_expectation *expectation)
 {
     const struct jp_netcells *cells = &x->network;
 
@@ -540,9 +542,9 @@ static int expect(struct jp_insight *x, const struct jp_result *r,
  * that are late by stalls only. The network comes last: pairs of ranks are not
  * compared if a rank is late, because messages wait for it.
  */
-static int judge(struct jp_insight *x, const struct jp_result *r,
-                 const struct jp_processes *p,
-                 const struct jp_expectation *expectation)
+static int compare_ranks(struct jp_insight *x, const struct jp_result *r,
+                         const struct jp_processes *p,
+                         const struct jp_expectation *expectation)
 {
     const char *gpu = expectation ? expectation->gpu : NULL;
     struct jp_netserieses series;
@@ -551,7 +553,7 @@ static int judge(struct jp_insight *x, const struct jp_result *r,
     if (netseries_read(r, gpu ? gpu : "", &x->network, &series) < 0)
         return -1;
     warmup_sum(&series, &x->warmup);
-    if (expect(x, r, expectation) < 0 ||
+    if (find_expected(x, r, expectation) < 0 ||
         late_judge(r, p, &series, x->lateness) < 0)
         goto out;
     x->judge = judge_run(r, p, x->run_us);
@@ -701,12 +703,12 @@ static bool has_hang(const struct jp_findings *findings)
     return findings->n && findings->at[0].kind == JP_FINDING_HANG;
 }
 
-/* Judges a result. Hangs are looked for first, so a hang is the first finding
+/* Analyses a result. Hangs are looked for first, so a hang is the first finding
  * (has_hang). Findings are replayed before they are sorted. whole: no record is
  * missing. */
-static int run(struct jp_insight *x, const struct jp_nodes *nodes,
-               const struct jp_result *r, bool whole,
-               const struct jp_expectation *expectation)
+static int analyse_result(struct jp_insight *x, const struct jp_nodes *nodes,
+                          const struct jp_result *r, bool whole,
+                          const struct jp_expectation *expectation)
 {
     const struct jp_processes *p = &x->processes;
     struct jp_hypotheses *h = &x->hypotheses;
@@ -731,7 +733,7 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
      * complete. */
     if (rc == 0 && x->judged &&
         (!has_hang(&x->findings) || r->quality.recordings))
-        rc = judge(x, r, p, expectation);
+        rc = compare_ranks(x, r, p, expectation);
     for (int i = 0; !r->quality.records && i < JP_HYPOTHESIS_CRASH; i++)
         hypothesis_set(h, (enum jp_hypothesis_id) i, JP_HYPOTHESIS_NOT_JUDGED,
                        NAN, "no record");
@@ -780,8 +782,9 @@ struct jp_insight *insight_run(const struct jp_jobconf *conf,
         x->torn = is_torn(result);
         x->judged = !result->quality.shared_ranks &&
                     !gaps_unseen_waits(result) && !x->torn;
-        rc = run(x, nodes, result,
-                 !find_gaps(conf, nodes, result, &x->hypotheses), expectation);
+        rc = analyse_result(x, nodes, result,
+                            !find_gaps(conf, nodes, result, &x->hypotheses),
+                            expectation);
         if (rc == 0)
             rc = ownwork_make(&result->traced, &x->ownwork);
         if (rc == 0)

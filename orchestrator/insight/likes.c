@@ -236,8 +236,8 @@ static enum shortness shortness_of(const struct jp_likes *s, const double *gain,
 /* Compares n communicators of a kind, most operations first, with the first
  * one. Returns how many of them are within a few steps of each other; the
  * caller goes on with the rest as a new group. */
-static size_t judge(struct jp_likes *s, const double *gain, const size_t *likes,
-                    size_t n)
+static size_t count_alike(struct jp_likes *s, const double *gain,
+                          const size_t *likes, size_t n)
 {
     uint64_t most = likes_done(&s->r->comms[likes[0]]), width;
     size_t end = 1, even = 0;
@@ -311,7 +311,7 @@ int likes_compare(struct jp_likes *s, const struct jp_result *r,
              end++)
             ;
         while (i < end)
-            i += judge(s, gain, order + i, end - i);
+            i += count_alike(s, gain, order + i, end - i);
     }
     count_lags(s);
 out:

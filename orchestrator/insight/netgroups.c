@@ -467,7 +467,7 @@ struct groups {
     double time_us; /* of all ranks, including Send and Recv */
 };
 
-static struct group *add(struct groups *g, const struct group *group)
+static struct group *add_group(struct groups *g, const struct group *group)
 {
     if (VECTOR_DOUBLE(g->at, g->n) < 0)
         return NULL;
@@ -507,7 +507,7 @@ static int add_exchange(struct groups *g, size_t from, size_t to)
     bytes /= (double) count;
     group.us = bytes / (fast * 1000);
     group.bytes = netcells_size((uint64_t) bytes);
-    return add(g, &group) ? 0 : -1;
+    return add_group(g, &group) ? 0 : -1;
 }
 
 static int add_exchanges(struct groups *g)
@@ -557,7 +557,7 @@ static int add_sizes(struct groups *g, size_t comm, const char *coll,
         group.bytes = ops[i].bytes;
         group.count = end - i;
         group.us = stats_median(scratch, end - i);
-        if (!add(g, &group))
+        if (!add_group(g, &group))
             return -1;
     }
     return 0;
@@ -677,7 +677,7 @@ static void judge_likes(struct groups *g, struct group *likes, size_t n,
     }
 }
 
-static int judge(struct groups *g)
+static int judge_groups(struct groups *g)
 {
     void *arg = (void *) (uintptr_t) g->w->r;
     double *scratch = calloc(g->n + 1, sizeof(*scratch));
@@ -735,7 +735,7 @@ static double add_up(struct groups *g, double *ratio, double *error_us,
 }
 
 /* Adds the finding on slow groups. Returns 1 if there is one, 0 or -1. */
-static int tell(struct groups *g)
+static int add_slow_groups(struct groups *g)
 {
     double ratio, error_us, all_us = g->w->list->time_us + g->time_us;
     uint64_t ops;
@@ -776,8 +776,9 @@ int netgroups_findings(struct network *w)
 
     if (!w->p->known)
         return 0;
-    if (add_exchanges(&g) == 0 && add_collectives(&g) == 0 && judge(&g) == 0)
-        rc = tell(&g);
+    if (add_exchanges(&g) == 0 && add_collectives(&g) == 0 &&
+        judge_groups(&g) == 0)
+        rc = add_slow_groups(&g);
     free(g.at);
     return rc ? (rc < 0 ? -1 : 0) : pairs_findings(w);
 }

@@ -1,9 +1,10 @@
 /* netseries.c - the network's own time, and changes of it during a run.
  *
  * netseries_read walks once over all operations, which are sorted by
- * communicator and function. flush() gets the operations of one function, add()
- * those of one size: their warm-up, their cell (netcells.h), and with enough
- * operations a series, which judge() fits. netseries.h has the estimator.
+ * communicator and function. flush() gets the operations of one function,
+ * add_operations() those of one size: their warm-up, their cell (netcells.h),
+ * and with enough operations a series, which fit_series() fits. netseries.h has
+ * the estimator.
  */
 #include "orchestrator/insight/netseries.h"
 
@@ -409,8 +410,8 @@ static size_t warmup_of(const struct jp_netseries *s, size_t n)
 /* Fits all models to one series and takes the simplest that explains it. A hump
  * has one more edge to fit with, so it must leave less than half of what the
  * others leave. A step and a line have equally many parameters. */
-static void judge(struct jp_netseries *s, const struct sample *ops, size_t n,
-                  double *scratch)
+static void fit_series(struct jp_netseries *s, const struct sample *ops,
+                       size_t n, double *scratch)
 {
     size_t skip = warmup_of(s, n), from = skip, to = n;
     double v[B], all, quantum;
@@ -495,8 +496,8 @@ static int add_to_cell(struct filling *filling,
 
 /* Adds n operations of one size, in order: to their cell, and as a series if
  * they are enough. which: their communicator and function. Returns 0 or -1. */
-static int add(struct reading *rd, const struct jp_netseries *which,
-               const struct sample *ops, size_t n)
+static int add_operations(struct reading *rd, const struct jp_netseries *which,
+                          const struct sample *ops, size_t n)
 {
     struct jp_netserieses *list = rd->list;
     struct jp_netseries series = *which, *more;
@@ -518,7 +519,7 @@ static int add(struct reading *rd, const struct jp_netseries *which,
     more->net_us = 0;
     for (size_t i = 0; i < n; i++)
         more->net_us += ops[i].net_us * ops[i].n;
-    judge(more, ops, n, rd->samples.scratch);
+    fit_series(more, ops, n, rd->samples.scratch);
     return 0;
 }
 
@@ -565,7 +566,7 @@ static int flush(struct reading *rd, const struct jp_netseries *which)
     for (size_t i = 1; i <= samples->n && rc == 0; i++) {
         if (i < samples->n && ops[i].bytes == ops[start].bytes)
             continue;
-        rc = add(rd, which, ops + start, i - start);
+        rc = add_operations(rd, which, ops + start, i - start);
         start = i;
     }
     samples->n = 0;

@@ -1,11 +1,11 @@
 /* network.c - findings from the series of the network's time, and the answers
  * on the network.
  *
- * tell() has the order: steps and drifts first; if there is neither, compare()
- * with peaks, baseline and likes, then groups and pairs (netgroups.c). A
- * network that is slow from some time on would also be slow against its likes,
- * so only the first kind that explains enough becomes a finding. Before that,
- * answer() states how small an effect would be seen.
+ * find_all() has the order: steps and drifts first; if there is neither,
+ * compare() with peaks, baseline and likes, then groups and pairs
+ * (netgroups.c). A network that is slow from some time on would also be slow
+ * against its likes, so only the first kind that explains enough becomes a
+ * finding. Before that, answer() states how small an effect would be seen.
  */
 #include "orchestrator/insight/looks.h"
 
@@ -147,9 +147,9 @@ static bool has_healthy(const struct network *w)
 }
 
 /* Writes the finding's text and advice. */
-static void say(const struct network *w, struct jp_finding *f,
-                const struct sum *sum, size_t comms, uint64_t reports,
-                const char *hosts)
+static void write_text(const struct network *w, struct jp_finding *f,
+                       const struct sum *sum, size_t comms, uint64_t reports,
+                       const char *hosts)
 {
     char than[96] = "in others of their shape";
     const char *next = "compare the links of their nodes (width, speed, error "
@@ -269,7 +269,7 @@ static int add_slow(struct network *w, struct jp_netseries *copy, size_t n,
     f->against = against;
     if (has_healthy(w))
         netgroups_describe_hosts(w, f, hosts, sizeof(hosts));
-    say(w, f, &sum, comms, reports, hosts);
+    write_text(w, f, &sum, comms, reports, hosts);
     return 1;
 }
 
@@ -353,7 +353,7 @@ static int add_course(struct network *w, enum netseries_course course,
 
 /* Makes all findings on the network. *compared: links were compared with their
  * likes. Returns 0 or -1. */
-static int tell(struct network *w, bool *compared)
+static int find_all(struct network *w, bool *compared)
 {
     struct sum step = add_up(w, NET_STEP), line = add_up(w, NET_LINE);
     double both = step.excess_us + line.excess_us;
@@ -586,7 +586,7 @@ int network_findings(const struct jp_result *r, const struct jp_processes *p,
     w.healthy_at = calloc(p->n_hosts + 1, sizeof(*w.healthy_at));
     w.stamp = calloc(p->n_hosts + 1, sizeof(*w.stamp));
     if (w.slow && w.healthy && w.slow_at && w.healthy_at && w.stamp)
-        rc = answer(&w) < 0 ? -1 : tell(&w, &compared);
+        rc = answer(&w) < 0 ? -1 : find_all(&w, &compared);
     if (rc == 0 && findings->hypotheses)
         answer_links(&w, compared, findings->hypotheses);
     free(w.slow);

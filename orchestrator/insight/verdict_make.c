@@ -160,8 +160,8 @@ static void judge_figures_alone(const struct verdict_input *in,
 /* --- topology ------------------------------------------------------------- */
 
 /* Returns the first warning of a kind; NULL: none. */
-static const struct jp_step_warning *find(const struct jp_step_labels *labels,
-                                          enum jp_warning_kind kind)
+static const struct jp_step_warning *
+find_warning(const struct jp_step_labels *labels, enum jp_warning_kind kind)
 {
     for (size_t i = 0; i < labels->n_warnings; i++)
         if (labels->warnings[i].kind == kind)
@@ -175,11 +175,12 @@ static const struct jp_step_warning *find(const struct jp_step_labels *labels,
 static const struct jp_step_warning *
 find_fault(const struct jp_step_labels *labels)
 {
-    const struct jp_step_warning *dead = find(labels, JP_WARN_DEAD_NVLINK);
+    const struct jp_step_warning *dead =
+        find_warning(labels, JP_WARN_DEAD_NVLINK);
 
-    if (dead || !find(labels, JP_WARN_ODD_NODE))
+    if (dead || !find_warning(labels, JP_WARN_ODD_NODE))
         return dead;
-    return find(labels, JP_WARN_HCA_DOWN);
+    return find_warning(labels, JP_WARN_HCA_DOWN);
 }
 
 /* Answers the question of the topology. labels NULL: no node left any. */

@@ -253,8 +253,8 @@ static char *format_end(const struct watched *w, int status, size_t *n)
 }
 
 /* Writes the line of an end. */
-static int tell(struct ends *e, struct watched *w, int status,
-                struct jp_error *err)
+static int write_end(struct ends *e, struct watched *w, int status,
+                     struct jp_error *err)
 {
     size_t n = 0;
     char *line = format_end(w, status, &n);
@@ -289,7 +289,7 @@ static int look_at_end(struct ends *e, struct watched *w, bool last,
     w->status = status;
     if ((status < 0 || w->guessed) && !last && ++w->looks < STATUS_LOOKS)
         return 0;
-    return tell(e, w, status, err);
+    return write_end(e, w, status, err);
 }
 
 /* --- the worker's own error ---------------------------------------------- */
@@ -441,7 +441,7 @@ static int watch(struct ends *e, const struct recfile_process *is,
             return 0;
         }
     } else if (ownproc_is_here(&name) && (errno == ESRCH || errno == ESTALE)) {
-        return tell(e, w, -1, err);
+        return write_end(e, w, -1, err);
     }
     /* not visible from here, or a kernel before 5.3 */
     w->state = TOLD;

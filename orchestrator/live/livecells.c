@@ -104,8 +104,8 @@ static void settle(struct livecell *c, uint64_t mono_ns)
 
 /* Adds the cell's values to the set. The labels and their order are those of
  * Inspector's files. */
-static int put(const struct livecell *c, const struct livecells_labels *l,
-               struct metrics_set *set)
+static int put_cell(const struct livecell *c, const struct livecells_labels *l,
+                    struct metrics_set *set)
 {
     const char *name = *c->comm ? c->comm : "unknown";
     char nodes[24], ranks[24], size[40];
@@ -141,7 +141,7 @@ int livecells_put(struct livecells *cells, uint64_t mono_ns,
         /* A stale cell is not exported: Prometheus would draw a line of
          * constant values. */
         if (c->shown_ns && mono_ns - c->shown_ns <= LIVECELLS_OLD_NS &&
-            put(c, labels, set) < 0)
+            put_cell(c, labels, set) < 0)
             return -1;
     }
     return 0;

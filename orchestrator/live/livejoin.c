@@ -477,8 +477,9 @@ static int join_all(struct livejoin *join, int folder, struct hangs_sum *sum,
 
 /* Joins all snapshots, applies the rules, and reports. Returns -1 without
  * memory. */
-static int judge(struct livejoin *join, int folder,
-                 const struct livejoin_time *now, struct jp_error *err)
+static int judge_snapshots(struct livejoin *join, int folder,
+                           const struct livejoin_time *now,
+                           struct jp_error *err)
 {
     struct jp_hangs hangs = {0};
     struct hangs_sum sum = {.hangs = &hangs};
@@ -579,7 +580,7 @@ static int look(struct livejoin *join, int folder,
         close(own);
     if (urgent || any_waits(join) || join->found.stuck.phase != HUNG_QUIET ||
         join->found.stall.phase != HUNG_QUIET)
-        rc = judge(join, folder, now, err);
+        rc = judge_snapshots(join, folder, now, err);
     join->pause_ms = pause_of(began_ns, LIVEJOIN_SHARE);
     if (find_late(join, folder, now->mono_ms, err) < 0)
         rc = -1;

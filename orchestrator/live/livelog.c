@@ -319,7 +319,7 @@ static int take_record(struct way *w, const struct record *r)
     return 0;
 }
 
-static int take(void *arg, const struct record *records, size_t n)
+static int take_records(void *arg, const struct record *records, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         take_record(arg, &records[i]);
@@ -334,7 +334,7 @@ static int read_lines(struct livelog *log, struct log_file *f, const char *text,
     static const atomic_bool stop = false;
     _Atomic uint64_t done = 0;
     struct way way = {log, f, false};
-    const struct reader_sink sink = {.take = take, .arg = &way};
+    const struct reader_sink sink = {.take = take_records, .arg = &way};
     const struct reader_input in = {.path = f->path,
                                     .data = text,
                                     .len = len,

@@ -14,7 +14,7 @@
 static const uint8_t magic[4] = {'P', 'R', 'S', 'N'};
 
 /* Network byte order. */
-static void put(uint8_t *at, size_t n, uint64_t value)
+static void put_number(uint8_t *at, size_t n, uint64_t value)
 {
     while (n--) {
         at[n] = (uint8_t) value;
@@ -23,7 +23,7 @@ static void put(uint8_t *at, size_t n, uint64_t value)
 }
 
 /* Big-endian, n bytes. */
-static uint64_t get(const uint8_t *at, size_t n)
+static uint64_t get_number(const uint8_t *at, size_t n)
 {
     uint64_t value = 0;
 
@@ -53,8 +53,8 @@ static void make_seal(const struct clock_seal *seal, const uint8_t *bytes,
     memcpy(rest + SEAL_AT, bytes + REST_AT, len - REST_AT);
     /* 1: the wide variant, 128 bits. */
     clock_siphash(seal->key, rest, len - SEAL_BYTES, 1, hash);
-    put(out, 8, hash[0]);
-    put(out + 8, 8, hash[1]);
+    put_number(out, 8, hash[0]);
+    put_number(out + 8, 8, hash[1]);
 }
 
 /* Whether lengths and numbers are consistent. */
@@ -87,12 +87,12 @@ size_t livepacket_write(const struct livepacket *packet,
     /* Numbers, seal and data are where livelink.h shows them. */
     bytes[5] = (uint8_t) packet->type;
     bytes[6] = packet->part;
-    put(bytes + 8, 2, packet->total);
-    put(bytes + 10, 2, packet->chunk);
-    put(bytes + 12, 4, packet->seq);
-    put(bytes + 32, 4, packet->epoch);
-    put(bytes + 36, 4, packet->nodeid);
-    put(bytes + 40, 8, packet->component);
+    put_number(bytes + 8, 2, packet->total);
+    put_number(bytes + 10, 2, packet->chunk);
+    put_number(bytes + 12, 4, packet->seq);
+    put_number(bytes + 32, 4, packet->epoch);
+    put_number(bytes + 36, 4, packet->nodeid);
+    put_number(bytes + 40, 8, packet->component);
     if (packet->n)
         memcpy(bytes + LIVEPACKET_HEAD, packet->data, packet->n);
     make_seal(seal, bytes, LIVEPACKET_HEAD + packet->n, bytes + SEAL_AT);
@@ -114,12 +114,12 @@ int livepacket_read(const uint8_t *bytes, size_t len,
     read = (struct livepacket){
         .type = (enum livepacket_type) bytes[5],
         .part = bytes[6],
-        .total = (uint16_t) get(bytes + 8, 2),
-        .chunk = (uint16_t) get(bytes + 10, 2),
-        .seq = (uint32_t) get(bytes + 12, 4),
-        .epoch = (uint32_t) get(bytes + 32, 4),
-        .nodeid = (uint32_t) get(bytes + 36, 4),
-        .component = get(bytes + 40, 8),
+        .total = (uint16_t) get_number(bytes + 8, 2),
+        .chunk = (uint16_t) get_number(bytes + 10, 2),
+        .seq = (uint32_t) get_number(bytes + 12, 4),
+        .epoch = (uint32_t) get_number(bytes + 32, 4),
+        .nodeid = (uint32_t) get_number(bytes + 36, 4),
+        .component = get_number(bytes + 40, 8),
         .data = bytes + LIVEPACKET_HEAD,
         .n = len - LIVEPACKET_HEAD,
     };

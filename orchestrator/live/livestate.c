@@ -209,7 +209,8 @@ struct look {
 };
 
 /* Adds one snapshot to the input of each rule. */
-static int take(struct livestate *state, struct look *look, uint64_t now_ns)
+static int take_snapshot(struct livestate *state, struct look *look,
+                         uint64_t now_ns)
 {
     const struct live_snap *snap = state->snap;
 
@@ -256,7 +257,7 @@ static int take_all(struct livestate *state, struct look *look, int folder,
             if (livesnap_read(folder, names[i]->d_name, state->snap, NULL) < 0)
                 state->n_bad++;
             else if (is_of_step(state))
-                rc = take(state, look, now_ns);
+                rc = take_snapshot(state, look, now_ns);
         }
         free(names[i]);
     }
@@ -593,8 +594,8 @@ static void name_ranks(struct livestate *state, const struct look *look)
 }
 
 /* The verdict. */
-static int judge(struct livestate *state, struct look *look,
-                 const struct livestate_time *now)
+static int judge_state(struct livestate *state, struct look *look,
+                       const struct livestate_time *now)
 {
     if (hangs_sum_finish(&look->sum) < 0 || livelate_finish(&look->late) < 0)
         return -1;
@@ -630,7 +631,7 @@ static int look_at(struct livestate *state, int folder,
     look.sum.hangs = &look.hangs;
     rc = take_all(state, &look, folder, now->real_ns);
     if (rc == 0 && state->n_nodes)
-        rc = judge(state, &look, now);
+        rc = judge_state(state, &look, now);
     free(look.tasks);
     livelate_fini(&look.late);
     hangs_sum_fini(&look.sum);

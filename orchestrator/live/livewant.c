@@ -89,10 +89,8 @@ static void take_evidence(char *rest, const char *node, struct livewant *out)
         !take_int(&rest, -1, INT32_MAX, &task) ||
         !take_int(&rest, -1, INT32_MAX, &rank))
         return;
-    *target = (struct module_target){.pid = pid,
-                                     .task = task,
-                                     .rank = rank,
-                                     .missing = role[0] == 'm'};
+    *target = (struct module_target){
+        .pid = pid, .task = task, .rank = rank, .missing = role[0] == 'm'};
     out->hang_number = number;
     out->n_targets++;
 }
@@ -188,7 +186,7 @@ static void list_pids(const struct module_hang *hang, bool missing,
 
 /* Runs in the child: becomes `jobprof-node evidence`. Returns only if that
  * fails. */
-static int run(void *arg, int out)
+static int run_evidence(void *arg, int out)
 {
     const struct order *order = arg;
     const struct module_hang *hang = order->hang;
@@ -222,7 +220,7 @@ void livekeep_start(void *program, const struct module_hang *hang)
 {
     static pid_t last;
     struct order order = {program ? program : "/proc/self/exe", hang};
-    const struct child child = {.work = run, .arg = &order};
+    const struct child child = {.work = run_evidence, .arg = &order};
     int status;
 
     /* One at a time. A second request while the first still runs concerns the

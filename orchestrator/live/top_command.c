@@ -66,7 +66,7 @@ struct screen {
 
 /* Writes text to the terminal, past stdio: a partial screen is never left in a
  * buffer. */
-static void put(const char *text)
+static void put_text(const char *text)
 {
     size_t len = strlen(text);
 
@@ -94,13 +94,13 @@ static void enter(struct screen *s)
         raw.c_cc[VTIME] = 0;
         s->raw = tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0;
     }
-    put(ENTER);
+    put_text(ENTER);
 }
 
 /* Restores the terminal, even if it has gone. */
 static void leave(struct screen *s)
 {
-    put(LEAVE);
+    put_text(LEAVE);
     if (s->raw)
         tcsetattr(STDIN_FILENO, TCSANOW, &s->before);
     s->raw = false;
@@ -277,9 +277,9 @@ static void flush(const char *text, unsigned height)
     }
     at = at ? strchr(at, '\r') : NULL;
     cut = at ? strndup(text, (size_t) (at - text)) : NULL;
-    put("\033[H");
-    put(cut ? cut : text);
-    put("\033[J");
+    put_text("\033[H");
+    put_text(cut ? cut : text);
+    put_text("\033[J");
     free(cut);
 }
 
@@ -551,7 +551,7 @@ static bool is_stuck(const struct top_step *step)
 }
 
 /* Returns the exit status: a hang takes precedence. */
-static int judge(const struct top *top)
+static int exit_status(const struct top *top)
 {
     bool stuck = false, runs = false;
 
@@ -668,7 +668,7 @@ static int run_once(struct arguments *a)
     if (rc < 0)
         return errno == EPIPE ? JP_EXIT_OK
                               : cmd_args_fail("top", JP_EXIT_IO, &err);
-    return judge(&a->top);
+    return exit_status(&a->top);
 }
 
 /* --- repeatedly, to a file or a pipe ----------------------------------- */
@@ -685,7 +685,7 @@ static int run_plain(struct arguments *a)
             return cmd_args_fail("top", JP_EXIT_IO, &err);
         if (!any_open(top))
             break;
-        if (judge(top) != JP_EXIT_NODATA) {
+        if (exit_status(top) != JP_EXIT_NODATA) {
             if (!first)
                 putchar('\n');
             first = false;
@@ -787,7 +787,7 @@ static bool is_screen(void)
     return isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0;
 }
 
-static int run(struct arguments *a, const char *word)
+static int run_top(struct arguments *a, const char *word)
 {
     struct jp_error err = {""};
 
@@ -929,7 +929,7 @@ static int run_command(int argc, char **argv)
     if (!word)
         word = top_default_word(&made);
     if (word)
-        rc = run(&a, word);
+        rc = run_top(&a, word);
     else
         rc = cmd_options_usage(
             &command_line,

@@ -165,7 +165,7 @@ static uint64_t random_of(uint64_t x)
 
 /* Keeps the first SAMPLE operations. After that, each operation so far is in
  * the sample with equal chance (Vitter's algorithm R). */
-static int add(void *state, const struct jp_chart_op *o)
+static int sample_operation(void *state, const struct jp_chart_op *o)
 {
     struct state *s = state;
     uint32_t at = o->busbw_gbs < 0
@@ -262,8 +262,8 @@ static int put_cell(struct jp_json_stream *json, const struct jp_cell *cell,
 }
 
 /* Writes the spread of each drawn cell. Returns 0, or -1 when out of memory. */
-static int put(const struct jp_chart_view *view, void *state,
-               struct jp_json_stream *json)
+static int put_spread(const struct jp_chart_view *view, void *state,
+                      struct jp_json_stream *json)
 {
     const struct jp_result *r = view->result;
     struct state *s = state;
@@ -285,8 +285,8 @@ const struct jp_chart chart_spread = {
     .name = "spread",
     .caption = "How one kind of operation varies",
     .make = make,
-    .add = add,
-    .put = put,
+    .add = sample_operation,
+    .put = put_spread,
     .destroy = destroy};
 
 /* --- figures: each operation of a kind by its sequence number */

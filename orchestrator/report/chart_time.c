@@ -64,7 +64,7 @@ static struct series *find_series(struct drift *d, uint32_t row,
 }
 
 /* Adds an operation's bandwidth to its series and slice. */
-static int add(void *state, const struct jp_chart_op *o)
+static int add_to_slice(void *state, const struct jp_chart_op *o)
 {
     struct drift *d = state;
     uint32_t row = d->row_of[o->op->comm];
@@ -207,8 +207,8 @@ static void *make(const struct jp_chart_view *view)
 }
 
 /* Writes the drift; null if no operation has a time. */
-static int put(const struct jp_chart_view *view, void *state,
-               struct jp_json_stream *json)
+static int put_drifts(const struct jp_chart_view *view, void *state,
+                      struct jp_json_stream *json)
 {
     struct drift *d = state;
 
@@ -227,8 +227,8 @@ const struct jp_chart chart_drift = {
     .name = "drift",
     .caption = "Each communicator's bandwidth against its usual one",
     .make = make,
-    .add = add,
-    .put = put,
+    .add = add_to_slice,
+    .put = put_drifts,
     .destroy = destroy};
 
 /* --- figures: when the others waited for which rank or node */

@@ -153,7 +153,7 @@ static void set_course(struct compare *c, struct compare_cell *cell)
 }
 
 /* Compares a cell of two reports by its median time. */
-static void judge(struct compare *c, struct compare_cell *cell)
+static void compare_medians(struct compare *c, struct compare_cell *cell)
 {
     /* only one side has the cell */
     if (!cell->ops[0] || !cell->ops[1])
@@ -197,7 +197,7 @@ static int match_cells(struct compare *c)
     }
     /* after both sides are read */
     for (size_t i = 0; i < c->n_cells; i++)
-        judge(c, &c->cells[i]);
+        compare_medians(c, &c->cells[i]);
     return 0;
 }
 

@@ -137,7 +137,7 @@ static int take_side(void *arg, const struct jp_chart_op *op)
 
 /* Second walk: sorts operations by communicator, by slice, and into those
  * before and after the change. Returns 0, or -1 when out of memory. */
-static int take(void *arg, const struct jp_chart_op *op)
+static int sort_operation(void *arg, const struct jp_chart_op *op)
 {
     struct look *l = arg;
     uint32_t bucket;
@@ -246,7 +246,7 @@ static int look_make(const struct jp_report *report, const struct jp_finding *f,
                                                   : NAN;
     if (!l->slices || !l->others || !l->comms || find_slow(l, view) < 0)
         return -1;
-    return chart_view_walk(view, take, l);
+    return chart_view_walk(view, sort_operation, l);
 }
 
 /* --- bandwidth over the run ----------------------------------------------- */

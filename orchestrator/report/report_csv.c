@@ -1,9 +1,9 @@
 /* report_csv.c - the files of csv/; ops.csv by several threads.
  *
- * A CSV file always has a header row. Columns and units: docs/dev/report-format.md.
- * report_write_csvs writes one file per table. Most tables follow from their
- * description (table_csv); the table `special` names those with a writer of
- * their own.
+ * A CSV file always has a header row. Columns and units:
+ * docs/dev/report-format.md. report_write_csvs writes one file per table. Most
+ * tables follow from their description (table_csv); the table `special` names
+ * those with a writer of their own.
  *
  * ops.csv can have tens of millions of rows. csv_ops_write cuts them into
  * chunks of rows; threads format chunks in parallel and write them in order. */
@@ -82,7 +82,7 @@ struct line {
 };
 
 /* Returns the number of the next chunk that no thread has taken. */
-static size_t take(struct line *line)
+static size_t take_chunk(struct line *line)
 {
     size_t chunk;
 
@@ -196,7 +196,8 @@ static void *work(void *arg)
     size_t chunk;
 
     text_init(&text);
-    while (chunk = take(line), chunk < (line->r->n_ops + CHUNK - 1) / CHUNK)
+    while (chunk = take_chunk(line),
+           chunk < (line->r->n_ops + CHUNK - 1) / CHUNK)
         write_chunk(line, chunk, &text);
     text_fini(&text);
     return NULL;

@@ -140,8 +140,8 @@ static int begin(struct opsum_builder *b, struct jp_opsum *sum,
 
 /* Adds a contribution to its row. Beyond the limit of rows it is only counted.
  * Returns -1 without memory. */
-static int put(struct opsum_builder *b, const struct opsum_key *key,
-               const struct opsum_some *some)
+static int add_to_row(struct opsum_builder *b, const struct opsum_key *key,
+                      const struct opsum_some *some)
 {
     bool failed = false;
     struct opsum_row *row = find_row(b, key, &failed);
@@ -175,16 +175,16 @@ static int put_record(struct opsum_builder *b, const struct opsum_key *key,
     if (commnames_add(b->sum->names, &comm, record->n_ranks, record->rank,
                       host) < 0)
         return -1;
-    return put(b, key,
-               &(const struct opsum_some){
-                   .ops = 1,
-                   .timed = record->exec_us > 0, /* 0: not known */
-                   .exec_min_us = record->exec_us,
-                   .exec_max_us = record->exec_us,
-                   .exec_sum_us = record->exec_us,
-                   .busbw_sum = (double) record->busbw_micro / 1e6,
-                   .first_us = record->dump_us,
-                   .last_us = record->dump_us});
+    return add_to_row(b, key,
+                      &(const struct opsum_some){
+                          .ops = 1,
+                          .timed = record->exec_us > 0, /* 0: not known */
+                          .exec_min_us = record->exec_us,
+                          .exec_max_us = record->exec_us,
+                          .exec_sum_us = record->exec_us,
+                          .busbw_sum = (double) record->busbw_micro / 1e6,
+                          .first_us = record->dump_us,
+                          .last_us = record->dump_us});
 }
 
 bool opsum_is_comm(const struct opsum_filter *filter, const char *id,
@@ -202,7 +202,7 @@ static void to_text(const struct record_text *from, char *to, size_t size)
 
 /* Adds a record of the recorder, with its share of a launch's time, if it
  * passes the filter. A callback of launches. */
-static int take(void *arg, const struct record *record)
+static int add_record(void *arg, const struct record *record)
 {
     struct reading *r = arg;
     int64_t world_rank = r->world_rank;
@@ -318,7 +318,7 @@ static int read_file(struct reading *r)
 
     r->step = step_of(r->walk, r->walk->path);
 
-    r->launches = launches_create(take, r);
+    r->launches = launches_create(add_record, r);
     if (r->launches)
         rc = read_records(r);
     launches_destroy(r->launches);
@@ -690,7 +690,7 @@ static int add_csv(struct opsum_builder *b, const char *path, uint32_t step,
             b->sum->left_out++;
             continue;
         }
-        rc = put(
+        rc = add_to_row(
             b,
             &(const struct opsum_key){step, v[COMM], v[NAME], v[COLL], bytes},
             &some);

@@ -22,7 +22,7 @@ void csv_out_flush(struct jp_csv *csv)
 }
 
 /* Appends one byte to the buffer. */
-static void put(struct jp_csv *csv, char c)
+static void put_byte(struct jp_csv *csv, char c)
 {
     *csv_out_room(csv, 1) = c;
     csv->used++;
@@ -43,7 +43,7 @@ static void put_bytes(struct jp_csv *csv, const char *text, size_t n)
 
 void csv_out_end(struct jp_csv *csv)
 {
-    put(csv, '\n');
+    put_byte(csv, '\n');
     csv->inside = false;
     /* the next row starts here */
     csv->from = csv->used;
@@ -78,8 +78,8 @@ static void put_doubled(struct jp_csv *csv, const char *text)
 {
     for (; *text; text++) {
         if (*text == '"')
-            put(csv, '"');
-        put(csv, *text);
+            put_byte(csv, '"');
+        put_byte(csv, *text);
     }
 }
 
@@ -117,31 +117,31 @@ void csv_out_text(struct jp_csv *csv, const char *text)
         return;
     }
     /* quotes are needed */
-    put(csv, '"');
+    put_byte(csv, '"');
     /* an apostrophe keeps it a text */
     if (is_formula(buf))
-        put(csv, '\'');
+        put_byte(csv, '\'');
     put_doubled(csv, buf);
-    put(csv, '"');
+    put_byte(csv, '"');
 }
 
 void csv_out_list(struct jp_csv *csv, char *const *texts, size_t n)
 {
     csv_out_empty(csv);
     /* always quoted, as most lists have a blank */
-    put(csv, '"');
+    put_byte(csv, '"');
     for (size_t i = 0; i < n; i++) {
         char buf[JP_CLEAN_MAX];
 
         clean_text(texts[i], JP_CLEAN_UTF8, buf, sizeof(buf));
         /* only the first character of a cell makes a formula */
         if (i)
-            put(csv, ' ');
+            put_byte(csv, ' ');
         else if (is_formula(buf))
-            put(csv, '\'');
+            put_byte(csv, '\'');
         put_doubled(csv, buf);
     }
-    put(csv, '"');
+    put_byte(csv, '"');
 }
 
 void csv_out_int(struct jp_csv *csv, int64_t value)

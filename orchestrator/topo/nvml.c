@@ -473,7 +473,8 @@ static int ask_driver(void *arg, int out)
 }
 
 /* Runs the child, and explains its end if it did not succeed. */
-static void run(const char *library, struct jp_nvml *shared, uint32_t limit_ms)
+static void run_child(const char *library, struct jp_nvml *shared,
+                      uint32_t limit_ms)
 {
     struct question q = {library, shared};
     const struct child child = {.work = ask_driver,
@@ -563,7 +564,7 @@ struct jp_nvml *nvml_ask(const char *library, uint32_t limit_ms)
 
     /* Copy first: a killed child may still be writing. */
     if (copy && shared) {
-        run(library, shared, limit_ms);
+        run_child(library, shared, limit_ms);
         memcpy(copy, shared, sizeof(*copy));
         tidy(copy);
     }

@@ -221,7 +221,7 @@ static void say_none(struct trial *t)
 }
 
 /* Makes the result's sentences. */
-static void say(struct trial *t)
+static void write_sentences(struct trial *t)
 {
     size_t failed = 0, good = 0;
 
@@ -274,7 +274,7 @@ void trial_judge(struct trial *t)
         trial_stats_look(t->arms, t->n_configs, round + 1, t->rounds,
                          round == last && t->end != TRIAL_OPEN, &t->look);
     }
-    say(t);
+    write_sentences(t);
 }
 
 /* --- lines for the script ------------------------------------------------- */

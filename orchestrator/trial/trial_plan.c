@@ -595,7 +595,7 @@ struct words {
 };
 
 /* Appends a word and takes ownership of it. NULL means no memory. */
-static void put(struct words *w, char *word)
+static void put_word(struct words *w, char *word)
 {
     /* one place is kept for the NULL at the end */
     if (!word || VECTOR_ROOM(w->list, w->n + 2, w->room) < 0) {
@@ -665,24 +665,24 @@ char **trial_words(const struct trial *t, size_t config, const char *dir)
         /* env, because the command is run without a shell; for display a
          * shell's form is enough */
         if (!any && dir)
-            put(&w, strdup("env"));
+            put_word(&w, strdup("env"));
         any = true;
-        put(&w, text_format("%s=%s", t->axes[i].name, value));
+        put_word(&w, text_format("%s=%s", t->axes[i].name, value));
     }
     for (size_t i = 0; i < t->program; i++)
-        put(&w, strdup(t->command[i]));
+        put_word(&w, strdup(t->command[i]));
     for (size_t i = 0; i < t->n_axes; i++) {
         const char *value = trial_value(t, config, i);
 
         if (t->axes[i].kind != TRIAL_ENV && strcmp(value, TRIAL_AS_IS) != 0)
-            put(&w, text_format("--%s=%s", t->axes[i].name, value));
+            put_word(&w, text_format("--%s=%s", t->axes[i].name, value));
     }
     if (dir)
-        put(&w, text_format("--nccl-profile=%s,dir=%s,summary=off", t->profile,
-                            dir));
+        put_word(&w, text_format("--nccl-profile=%s,dir=%s,summary=off",
+                                 t->profile, dir));
     /* last, because srun stops at the program */
     for (size_t i = t->program; i < t->n_words; i++)
-        put(&w, strdup(t->command[i]));
+        put_word(&w, strdup(t->command[i]));
     return finish(&w);
 }
 
@@ -734,9 +734,9 @@ char **trial_sbatch_words(const struct trial *t, uint64_t minutes,
     for (size_t i = 0; i < t->n_axes; i++)
         if (t->axes[i].kind == TRIAL_NODELIST)
             nodes = &t->axes[i];
-    put(&w, strdup("sbatch"));
-    put(&w, strdup("--parsable"));
-    put(&w, text_format("--output=%s", output));
+    put_word(&w, strdup("sbatch"));
+    put_word(&w, strdup("--parsable"));
+    put_word(&w, text_format("--output=%s", output));
     for (size_t at = 1; at < t->program;) {
         struct option_word o = read_option(t->command, t->program, at);
         bool taken = o.is_long
@@ -753,21 +753,21 @@ char **trial_sbatch_words(const struct trial *t, uint64_t minutes,
              is_named(&o, "nodelist", 'w')))
             taken = false;
         for (size_t i = 0; i < o.words && taken; i++)
-            put(&w, strdup(t->command[at + i]));
+            put_word(&w, strdup(t->command[at + i]));
         at += o.words ? o.words : 1;
     }
     if (!timed)
-        put(&w, text_format("--time=%lu", (unsigned long) minutes));
+        put_word(&w, text_format("--time=%lu", (unsigned long) minutes));
     if (!named)
-        put(&w, strdup("--job-name=jobprof-trial"));
+        put_word(&w, strdup("--job-name=jobprof-trial"));
     if (nodes) {
         size_t n;
         char *all = union_of(nodes, &n);
 
-        put(&w, all ? text_format("--nodelist=%s", all) : NULL);
+        put_word(&w, all ? text_format("--nodelist=%s", all) : NULL);
         if (n)
-            put(&w, text_format("--nodes=%zu", n));
-        put(&w, strdup("--exclusive"));
+            put_word(&w, text_format("--nodes=%zu", n));
+        put_word(&w, strdup("--exclusive"));
         free(all);
     }
     return finish(&w);

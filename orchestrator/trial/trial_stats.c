@@ -277,9 +277,9 @@ static void describe(const struct look *l, struct trial_arm *arm, size_t i)
 }
 
 /* Compares an arm with the best. */
-static void judge(const struct look *l, struct trial_arm *arm, size_t i,
-                  const struct pair *pairs, size_t n_pairs,
-                  const struct trial_look *look)
+static void compare_arm(const struct look *l, struct trial_arm *arm, size_t i,
+                        const struct pair *pairs, size_t n_pairs,
+                        const struct trial_look *look)
 {
     double alpha = trial_limits[TRIAL_ALPHA].value, apart, half;
 
@@ -366,7 +366,7 @@ void trial_stats_look(struct trial_arm *arms, size_t n, size_t round,
     if (look->best < n && pairs) {
         n_pairs = compare(&l, pairs);
         for (size_t i = 0; i < n; i++)
-            judge(&l, &arms[i], i, pairs, n_pairs, look);
+            compare_arm(&l, &arms[i], i, pairs, n_pairs, look);
         conclude(&l, look);
     }
     if (look->best < n && l.judged > 1 && look->level > 0)

@@ -43,7 +43,7 @@ struct search {
 };
 
 /* Stores a path. true: no memory, which ends the search. */
-static bool take(char **slot, const char *path)
+static bool take_path(char **slot, const char *path)
 {
     *slot = strdup(path);
     return !*slot;
@@ -70,7 +70,7 @@ static bool see(const void *arg, const struct copper_mountinfo *mount)
             ? strcmp(mount->point, search->wanted) != 0
             : strcmp(mount->type, "fuse.cu_fuse") != 0 || is_ours(mount->point))
         return false;
-    return take(&search->found[search->found[0] != NULL], mount->point) ||
+    return take_path(&search->found[search->found[0] != NULL], mount->point) ||
            search->wanted || search->found[1];
 }
 

@@ -71,7 +71,7 @@ int copper_flags_cores(const char *text, cpu_set_t *set, struct jp_error *err)
 
 /* Appends a word. Errors show at the end, as a number above the limit: too many
  * words, or no memory. */
-static void add(struct copper_flags *f, const char *word)
+static void add_word(struct copper_flags *f, const char *word)
 {
     if (f->n >= COPPER_FLAGS_MAX)
         f->n = COPPER_FLAGS_MAX + 1;
@@ -83,8 +83,8 @@ static void add_pair(struct copper_flags *f, const char *flag,
                      const char *value)
 {
     if (value) {
-        add(f, flag);
-        add(f, value);
+        add_word(f, flag);
+        add_word(f, value);
     }
 }
 
@@ -95,7 +95,7 @@ static void add_words(struct copper_flags *f, const char *text)
 
     while ((word = strsep(&rest, " ")))
         if (*word)
-            add(f, word);
+            add_word(f, word);
     free(copy);
 }
 
@@ -106,12 +106,12 @@ static void add_profile(struct copper_flags *f, const struct jp_jobconf *conf)
     bool top = mode && !strcmp(mode, "top");
     bool full = mode && !strcmp(mode, "full");
 
-    add(f, "-profile_metrics");
+    add_word(f, "-profile_metrics");
     if (top || full)
         add_pair(f, "-profile_top_n",
                  jobconf_side_find(conf, OPTION_COPPER, "top"));
     if (full)
-        add(f, "-profile_paths_full");
+        add_word(f, "-profile_paths_full");
     if (interval && strcmp(interval, "0") != 0)
         add_pair(f, "-profile_snapshot_interval_s", interval);
 }
@@ -165,8 +165,8 @@ int copper_flags_make(const struct jp_jobconf *conf,
 
     if (!daemon)
         return error_set(err, "job.conf names no cu_fuse");
-    add(&f, daemon);
-    add(&f, "-f"); /* do not fork: stay the process that was started */
+    add_word(&f, daemon);
+    add_word(&f, "-f"); /* do not fork: stay the process that was started */
     add_pair(&f, "-tpath", "/");
     add_pair(&f, "-vpath", paths->view);
     add_pair(&f, "-log_output_dir", paths->logs);
@@ -178,8 +178,8 @@ int copper_flags_make(const struct jp_jobconf *conf,
     add_cache(&f, conf);
     add_profile(&f, conf);
     add_words(&f, jobconf_side_find(conf, OPTION_COPPER, "args"));
-    add(&f, "-s");
-    add(&f, paths->view);
+    add_word(&f, "-s");
+    add_word(&f, paths->view);
     if (f.n > COPPER_FLAGS_MAX) {
         copper_flags_fini(&f);
         return error_set(err, "out of memory, or over %d flags for cu_fuse",

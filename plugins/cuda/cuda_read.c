@@ -70,8 +70,8 @@ static bool follows(const struct cuda_moment *m, const struct cuda_moment *old)
 
 /* Reads a record. A newer writer has more sums before the checksum; they are
  * ignored. */
-static bool take(const unsigned char *at, uint32_t bytes,
-                 const struct cuda_moment *old, struct cuda_moment *m)
+static bool take_record(const unsigned char *at, uint32_t bytes,
+                        const struct cuda_moment *old, struct cuda_moment *m)
 {
     uint64_t check;
 
@@ -111,8 +111,8 @@ int cuda_parse(const void *data, size_t len, size_t max,
         return error_set(err, "out of memory");
     p.bad_records = (len - head.head_bytes) % head.record_bytes != 0;
     for (size_t i = 0; i < there; i++) {
-        if (!take(bytes + head.head_bytes + i * head.record_bytes,
-                  head.record_bytes, &last, &p.moments[p.n_moments])) {
+        if (!take_record(bytes + head.head_bytes + i * head.record_bytes,
+                         head.record_bytes, &last, &p.moments[p.n_moments])) {
             /* records after a bad one cannot be trusted */
             p.bad_records += there - i;
             break;

@@ -841,7 +841,7 @@ static int pass(struct reading *r, const struct reader_sink *sink,
 }
 
 /* Appends a clause to the notes of the file, after "; ". */
-static void say(FILE *out, bool *any, uint64_t n, const char *text)
+static void add_note(FILE *out, bool *any, uint64_t n, const char *text)
 {
     if (!n)
         return;
@@ -871,48 +871,53 @@ static void make_notes(const struct reading *r, const struct reader_input *in,
     if (!out)
         return;
     if (in->only_facts)
-        say(out, &any, r->n_colls + r->left_colls,
+        add_note(
+            out, &any, r->n_colls + r->left_colls,
             "kernels of communication are not counted: the input has files of "
             "an NCCL profiler, which count");
     else if (!r->has_rank)
-        say(out, &any, r->n_colls + r->left_colls,
-            "kernels of communication are not joined: the trace has no "
-            "distributedInfo, and its name no rank");
+        add_note(out, &any, r->n_colls + r->left_colls,
+                 "kernels of communication are not joined: the trace has no "
+                 "distributedInfo, and its name no rank");
     else if (r->rank_by_name)
-        say(out, &any, r->n_colls + r->left_colls,
+        add_note(
+            out, &any, r->n_colls + r->left_colls,
             "kernels of communication are of the rank in the file's name: the "
             "trace has no distributedInfo");
     if (in->only_facts)
         goto rest;
-    say(out, &any, r->assumed,
+    add_note(
+        out, &any, r->assumed,
         "collectives name no process group and are taken to be of all ranks");
-    say(out, &any, r->has_rank ? r->groupless : 0,
+    add_note(
+        out, &any, r->has_rank ? r->groupless : 0,
         "collectives are not joined: their process group, or this rank's place "
         "in it, is not in the trace");
-    say(out, &any, r->unnamed,
+    add_note(
+        out, &any, r->unnamed,
         "kernels of communication are not joined: nothing says that they are "
         "collectives (SendRecv, or a kernel for several functions)");
-    say(out, &any, r->outside,
-        "collectives are not joined: they were not launched within a "
-        "ProfilerStep of the trace");
-    say(out, &any, r->sizeless,
-        "collectives have no size in the trace (0 B stands for it)");
+    add_note(out, &any, r->outside,
+             "collectives are not joined: they were not launched within a "
+             "ProfilerStep of the trace");
+    add_note(out, &any, r->sizeless,
+             "collectives have no size in the trace (0 B stands for it)");
     say_that(out, &any, r->n_colls && !r->one_clock,
              "the trace names no host: its times are not compared with those "
              "of other ranks");
 rest:
     say_that(out, &any, !traced->kernels && traced->pid < 0,
              "the trace has no event of a program");
-    say(out, &any, traced->doubled,
-        "kernels are copies of others in the trace, and do not count");
-    say(out, &any, traced->left,
-        "kernels are beyond the limit of a file: no times of the GPU");
+    add_note(out, &any, traced->doubled,
+             "kernels are copies of others in the trace, and do not count");
+    add_note(out, &any, traced->left,
+             "kernels are beyond the limit of a file: no times of the GPU");
     say_that(out, &any, traced->several,
              "the process used several GPUs: no times of the GPU");
-    say(out, &any,
-        r->left_colls + r->left_launches + r->left_calls + r->left_groups +
-            r->phases.left,
-        "events are beyond the limits of a file and were not used");
+    add_note(out, &any,
+             r->left_colls + r->left_launches + r->left_calls + r->left_groups +
+                 r->phases.left,
+             "events are beyond the limits of a file and were not used");
     if (fclose(out) != 0 || !any) {
         free(text);
         return;

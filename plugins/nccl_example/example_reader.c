@@ -158,7 +158,8 @@ static const char *refuse(struct jp_tracefile *file, enum jp_bad bad,
 }
 
 /* Checks the bounds that the join needs. Returns NULL if they hold. */
-static const char *judge(struct jp_tracefile *file, const struct trace_op *op)
+static const char *check_operation(struct jp_tracefile *file,
+                                   const struct trace_op *op)
 {
     int len = snprintf(file->func, sizeof(file->func), "%s%s", op->func,
                        op->ce ? RECORD_CE : "");
@@ -195,7 +196,7 @@ static const char *convert(struct jp_tracefile *file, struct trace_op *op,
         op->comm_hash = file->name_hash;
         op->rank = file->name_rank;
     }
-    why = judge(file, op);
+    why = check_operation(file, op);
     if (why)
         return why;
     recfile_id(op->comm_hash, file->id);

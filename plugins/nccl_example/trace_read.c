@@ -85,7 +85,7 @@ static int peek(struct trace_lex *lex)
 }
 
 /* Takes the byte that peek() has seen. */
-static void take(struct trace_lex *lex)
+static void take_byte(struct trace_lex *lex)
 {
     lex->line += lex->buf[lex->at++] == '\n';
 }
@@ -112,7 +112,7 @@ static void step(struct trace_lex *lex)
 {
     lex->left--;
     lex->binary |= is_control(lex->buf[lex->at]);
-    take(lex);
+    take_byte(lex);
 }
 
 /* Skips blanks and `also`. Returns the next other byte without taking it. */
@@ -146,7 +146,7 @@ struct text {
 };
 
 /* Adds a byte, up to the limit. A NUL counts as cut, as texts end with one. */
-static void put(struct text *text, int c)
+static void put_byte(struct text *text, int c)
 {
     if (text->len < TRACE_MAX_TEXT && c)
         text->bytes[text->len++] = (char) c;
@@ -171,7 +171,7 @@ static int read_string(struct trace_lex *lex, struct text *text)
         /* a string does not span lines: the rest of this one is damaged */
         if (c == AT_END || c == '\n')
             return broken(lex, "string without an end");
-        put(text, c);
+        put_byte(text, c);
         step(lex);
     }
     step(lex);
@@ -188,7 +188,7 @@ static int read_word(struct trace_lex *lex, struct text *text)
     text->cut = false;
     while ((c = look(lex)) != AT_END && !is_blank(c) &&
            !strchr(",{}[]\":", c)) {
-        put(text, c);
+        put_byte(text, c);
         step(lex);
     }
     text->bytes[text->len] = '\0';
@@ -291,7 +291,7 @@ static void resume(struct trace_lex *lex)
 
     while ((c = peek(lex)) != AT_END && c != '\n' && c != '{') {
         lex->binary |= is_control(c);
-        take(lex);
+        take_byte(lex);
     }
     if (lex->binary && lex->bad == JP_BAD_SYNTAX)
         lex->bad = JP_BAD_BYTES;
@@ -307,7 +307,7 @@ static int between(struct trace_lex *lex)
            (is_blank(c) || c == ',' || c == '[' || c == ']')) {
         if (!is_blank(c))
             lex->closed = c == ']';
-        take(lex);
+        take_byte(lex);
     }
     return c;
 }

@@ -307,7 +307,7 @@ static void *create(void)
 }
 
 /* Receives records from the neighbours. */
-static int take(void *arg, const struct record *record)
+static int take_neighbours(void *arg, const struct record *record)
 {
     struct way *w = arg;
 
@@ -332,7 +332,7 @@ static int take_record(struct way *w, const struct record *record)
         return rc ? rc : w->sink->take(w->sink->arg, record, 1);
     }
     if (!w->neighbours)
-        w->neighbours = neighbours_create(take, w);
+        w->neighbours = neighbours_create(take_neighbours, w);
     return w->neighbours ? neighbours_add(w->neighbours, record) : -1;
 }
 

@@ -587,11 +587,12 @@ bool reader_learn(struct inspector_reader *reader, const char *line, size_t len,
 #define RARE __attribute__((noinline))
 
 /* Takes the key of a constant name, exactly here, between numbers. */
-#define TAKE(p, end, name) take(p, end, ",\"" name "\":", sizeof(name) + 3)
+#define TAKE(p, end, name)                                                     \
+    take_constant(p, end, ",\"" name "\":", sizeof(name) + 3)
 
 /* Of a constant length, so that a few words are compared without a call. */
-static inline SWAR_INLINE bool take(const char **p, const char *end,
-                                    const char *text, size_t len)
+static inline SWAR_INLINE bool take_constant(const char **p, const char *end,
+                                             const char *text, size_t len)
 {
     if (!swar_has(*p, end, len) || memcmp(*p, text, len))
         return false;

@@ -130,7 +130,7 @@ static bool take_trace(struct scan *s)
 }
 
 /* Refuses stamps where the last stop precedes the first start. */
-static struct reader_stamps judge(struct reader_stamps stamps)
+static struct reader_stamps check_stamps(struct reader_stamps stamps)
 {
     return stamps.stop_us && stamps.stop_us < stamps.start_us
                ? (struct reader_stamps){0, 0}
@@ -155,7 +155,7 @@ struct reader_stamps reader_stamps_read(const char *text, size_t len,
         return (struct reader_stamps){0, 0};
     if (s.open)
         s.stamps.stop_us = 0;
-    return judge(s.stamps);
+    return check_stamps(s.stamps);
 }
 
 /* The digits of a number in big-endian order, so that they compare like the
@@ -206,5 +206,5 @@ struct reader_stamps reader_stamps_mapped(const char *text,
     /* a leading 0 is no number: reader_stamps_read() would refuse it */
     if (first.high >> 56 == '0' || least.high >> 56 == '0')
         return (struct reader_stamps){0, 0};
-    return judge((struct reader_stamps){value(first), value(last)});
+    return check_stamps((struct reader_stamps){value(first), value(last)});
 }
