@@ -2,8 +2,8 @@
  *
  * The page lists them under "how the verdict is decided". A limit is added as a
  * constant here and a row of limits.c or limits_rows.h. Those of features are
- * rows in their folders (`limits` of struct feature), which the page lists after
- * these.
+ * rows in their folders (`limits` of struct feature), which the page lists
+ * after these.
  */
 #ifndef JP_INSIGHT_LIMITS_H
 #define JP_INSIGHT_LIMITS_H
