@@ -34,28 +34,16 @@ const struct lines_limit lines_limits[LINES_KINDS] = {
                        "a line for each process of a node, 200 bytes at most"},
     [LINES_ENDS] = {"slurmstepd's lines", 16 * MB, 192, 65536, 5000, LINES_SKIP,
                     "six numbers for each task of a node"},
-    [LINES_OUTPUT] = {"output of a trial", 1 * MB, 16384, 0, 5000, LINES_CUT,
-                      "only its last line is shown"},
     [LINES_DEBUG] = {"NCCL's log", 512 * MB, 64 * 1024, 0, 0, LINES_CUT,
                      "20 KB for each rank; more is a log of every operation"},
-    [LINES_CLOCK] = {"clock.jsonl", 16 * MB, 1023, 200000, 60000, LINES_SKIP,
-                     "the agent thins its file out at 2 MB"},
     [LINES_XLA] = {"probe_windows_node*.jsonl", 16 * MB, 8191, 200000, 60000,
                    LINES_SKIP, "a window with its neighbours is 2 KB"},
-    [LINES_UTIL] = {"util-*.csv.gz", 0, 16 * 1024, 0, 0, LINES_SKIP,
-                    "a row is 1 KB at most; the agent limits the file"},
-    [LINES_COPPER] = {"Copper's files", 0, 64 * 1024, 0, 0, LINES_REFUSE,
-                      "a path has at most 4,095 bytes, each doubled at worst"},
     [LINES_TABLE] = {"csv/*.csv", 0, LINES_TABLE_LINE, 0, 0, LINES_REFUSE,
                      "a row has 64 columns; a table is as long as its report"},
-    [LINES_BULK] = {"documents of an upload", 0, 1 << 20, 0, 0, LINES_SKIP,
-                    "ours are 1 KB; the outbox has a limit of its own"},
     [LINES_KERNEL] = {"/proc", 4 * MB, 16 * 1024, 100000, 5000, LINES_SKIP,
                       "two paths of 4,095 bytes, each byte escaped"},
     [LINES_SOCKETS] = {"/proc/net/tcp", 128 * MB, 1024, 0, 5000, LINES_SKIP,
                        "150 bytes for each socket of the machine"},
-    [LINES_NULL] = {"null's logs", 0, 511, 0, 0, LINES_SKIP,
-                    "six words; a file is as long as its step"},
     [LINES_LOG] = {"an Inspector's log", 0, LINES_LOG_LINE, 0, 0, LINES_SKIP,
                    "a line is 1 KB; a file is as long as its step"},
 };
@@ -89,9 +77,9 @@ static uint64_t now_ms(void)
 
 /* Takes the source over. NULL: there is none, and err is set. */
 static struct jp_lines *start(struct jp_logsource *source, const char *name,
-                              enum lines_kind kind, struct jp_error *err)
+                              const struct lines_limit *limit,
+                              struct jp_error *err)
 {
-    const struct lines_limit *limit = &lines_limits[kind];
     size_t size = (size_t) limit->line + 2 + BLOCK;
     struct jp_lines *l;
 
@@ -112,31 +100,34 @@ static struct jp_lines *start(struct jp_logsource *source, const char *name,
     return l;
 }
 
-struct jp_lines *lines_open(const char *path, enum lines_kind kind,
+struct jp_lines *lines_open(const char *path, const struct lines_limit *limit,
                             struct jp_error *err)
 {
     int fd = fileio_open_regular(path, false, err);
 
-    return fd < 0 ? NULL : lines_open_fd(fd, path, kind, err);
+    return fd < 0 ? NULL : lines_open_fd(fd, path, limit, err);
 }
 
-struct jp_lines *lines_open_fd(int fd, const char *name, enum lines_kind kind,
+struct jp_lines *lines_open_fd(int fd, const char *name,
+                               const struct lines_limit *limit,
                                struct jp_error *err)
 {
-    return start(logsource_open_fd(fd, name, err), name, kind, err);
+    return start(logsource_open_fd(fd, name, err), name, limit, err);
 }
 
 struct jp_lines *lines_open_memory(const void *bytes, size_t len,
-                                   const char *name, enum lines_kind kind,
+                                   const char *name,
+                                   const struct lines_limit *limit,
                                    struct jp_error *err)
 {
-    return start(logsource_open_memory(bytes, len, err), name, kind, err);
+    return start(logsource_open_memory(bytes, len, err), name, limit, err);
 }
 
-struct jp_lines *lines_open_tail(const char *path, enum lines_kind kind,
+struct jp_lines *lines_open_tail(const char *path,
+                                 const struct lines_limit *limit,
                                  struct jp_error *err)
 {
-    uint64_t most = lines_limits[kind].bytes, from;
+    uint64_t most = limit->bytes, from;
     struct stat st;
     struct jp_lines *l;
 
@@ -145,9 +136,9 @@ struct jp_lines *lines_open_tail(const char *path, enum lines_kind kind,
         return NULL;
     }
     if (st.st_size < 0 || (uint64_t) st.st_size <= most)
-        return lines_open(path, kind, err);
+        return lines_open(path, limit, err);
     from = (uint64_t) st.st_size - most;
-    l = start(logsource_open_at(path, from, err), path, kind, err);
+    l = start(logsource_open_at(path, from, err), path, limit, err);
     if (l)
         l->skipping = true;
     return l;

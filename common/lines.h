@@ -2,9 +2,10 @@
  *
  * This is the only line reader. A file may be sparse, grow, be replaced, hold
  * NUL bytes, one endless line or nothing but line breaks; it may be a pipe that
- * stays silent. One table (lines_limits) says how much of each kind of file is
- * read. What is left out is counted, and the first case is described with the
- * file, the number of the line and the beginning of its text:
+ * stays silent. A row says how much of a kind of file is read: lines_limits has
+ * those of files that several rooms read, a feature's reader has its own. What
+ * is left out is counted, and the first case is described with the file, the
+ * number of the line and the beginning of its text:
  *
  *     ranks.jsonl:12: a line of over 262144 bytes ("{"rank": ...")
  *     ranks.jsonl:1000001: more than 1000000 lines
@@ -28,17 +29,11 @@ enum lines_kind {
     LINES_TASKS,   /* nodes/NODE/tasks.jsonl */
     LINES_WORKERS, /* nodes/NODE/ends.jsonl */
     LINES_ENDS,    /* slurmstepd's lines about tasks that have ended */
-    LINES_OUTPUT,  /* the output of a trial's step */
     LINES_DEBUG,   /* NCCL's log (NCCL_DEBUG_FILE) */
-    LINES_CLOCK,   /* nodes/NODE/clock.jsonl */
     LINES_XLA,     /* probe windows of a program's XLA */
-    LINES_UTIL,    /* util-*.csv.gz */
-    LINES_COPPER,  /* Copper's tables and logs */
     LINES_TABLE,   /* a report's CSV files */
-    LINES_BULK,    /* documents for a server (upload) */
     LINES_KERNEL,  /* /proc */
     LINES_SOCKETS, /* /proc/net/tcp */
-    LINES_NULL,    /* logs of the null profiler */
     LINES_LOG,     /* an Inspector's log: inspector_reader.c cuts it itself */
     LINES_KINDS
 };
@@ -70,19 +65,22 @@ struct jp_lines;
 
 /* Opens a regular file; a link, FIFO or device is refused and never blocks.
  * NULL and err on failure (errno kept). name is borrowed until the close. */
-struct jp_lines *lines_open(const char *path, enum lines_kind kind,
+struct jp_lines *lines_open(const char *path, const struct lines_limit *limit,
                             struct jp_error *err);
 /* The last limit.bytes of a plain file, without the line that is cut there. */
-struct jp_lines *lines_open_tail(const char *path, enum lines_kind kind,
+struct jp_lines *lines_open_tail(const char *path,
+                                 const struct lines_limit *limit,
                                  struct jp_error *err);
 /* Anything that can be read: a pipe, a file of /proc, standard input. A regular
  * file is read from its beginning. The descriptor is taken over, also on
  * failure. name is for messages. */
-struct jp_lines *lines_open_fd(int fd, const char *name, enum lines_kind kind,
+struct jp_lines *lines_open_fd(int fd, const char *name,
+                               const struct lines_limit *limit,
                                struct jp_error *err);
 /* Bytes in memory, borrowed until the close. */
 struct jp_lines *lines_open_memory(const void *bytes, size_t len,
-                                   const char *name, enum lines_kind kind,
+                                   const char *name,
+                                   const struct lines_limit *limit,
                                    struct jp_error *err);
 void lines_close(struct jp_lines *lines);
 

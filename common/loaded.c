@@ -299,7 +299,8 @@ static void look_at_process(struct looking *l, int dir)
 {
     int fd = openat(dir, "maps", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct jp_lines *maps =
-        fd >= 0 ? lines_open_fd(fd, "maps", LINES_KERNEL, NULL) : NULL;
+        fd >= 0 ? lines_open_fd(fd, "maps", &lines_limits[LINES_KERNEL], NULL)
+                : NULL;
     char *line;
     size_t len;
 

@@ -18,7 +18,7 @@
  * is, or absent. who: who may set it. */
 #define JP_OUTSIDE_VARIABLES(ROW)                                              \
     ROW("PATH", "/usr/local/bin:/usr/bin:/bin", "jobprof",                     \
-        "finish looks for fusermount, to unmount what Copper left")            \
+        "finish looks for fusermount, to unmount what a daemon left")          \
     ROW("LC_ALL", "C", "jobprof", "the libraries' messages and numbers")       \
     ROW("SLURM_CONF", NULL, "slurmstepd, or root's epilog",                    \
         "libslurm asks slurmctld how a job ended, and loads Slurm's plugins")

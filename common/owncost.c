@@ -50,7 +50,7 @@ uint64_t owncost_peak_bytes(void)
 {
     static const char key[] = "VmHWM:";
     struct jp_lines *lines =
-        lines_open("/proc/self/status", LINES_KERNEL, NULL);
+        lines_open("/proc/self/status", &lines_limits[LINES_KERNEL], NULL);
     struct rusage use = {.ru_maxrss = 0};
     uint64_t kib = 0;
     char *line;

@@ -70,8 +70,7 @@ const char *ownsock_end_text(const struct ownsock_end *end, char buf[64])
         inet_ntop(AF_INET, end->address + 12, text, sizeof(text));
     else
         inet_ntop(AF_INET6, end->address, text, sizeof(text));
-    snprintf(buf, 64, is_v4(end) ? "%s:%u" : "[%s]:%u", text,
-             end->port);
+    snprintf(buf, 64, is_v4(end) ? "%s:%u" : "[%s]:%u", text, end->port);
     return buf;
 }
 
@@ -83,7 +82,7 @@ bool ownsock_is_loopback(const struct sockaddr *address)
     if (!ownsock_end_of(address, &end))
         return false;
     return is_v4(&end) ? end.address[12] == 127
-                                   : memcmp(end.address, one, sizeof(one)) == 0;
+                       : memcmp(end.address, one, sizeof(one)) == 0;
 }
 
 /* Reads n hexadecimal digits. Returns false if there are others. */
@@ -163,7 +162,7 @@ static int read_table(const char *root, bool v6,
     int rc;
 
     errno = ENOMEM;
-    lines = path ? lines_open(path, LINES_SOCKETS, err) : NULL;
+    lines = path ? lines_open(path, &lines_limits[LINES_SOCKETS], err) : NULL;
     if (!lines) {
         rc = v6 && errno == ENOENT ? 0 : -1;
         free(path);
@@ -211,8 +210,7 @@ static enum bound bound_to(const struct ownsock_row *row,
     if (row->v6)
         return memcmp(local->address, none, 16) == 0 ? BOUND_TO_ALL6
                                                      : BOUND_ELSEWHERE;
-    return is_v4(wanted) &&
-                   memcmp(local->address + 12, none, 4) == 0
+    return is_v4(wanted) && memcmp(local->address + 12, none, 4) == 0
                ? BOUND_TO_ALL
                : BOUND_ELSEWHERE;
 }

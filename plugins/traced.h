@@ -52,7 +52,7 @@ struct traced {
     int64_t pid;                    /* -1: unknown */
     int64_t rank;                   /* in the job; -1: unknown */
     uint32_t world;                 /* the job's ranks; 0: unknown */
-    const char *source;             /* constant: "Kineto", "nsys" */
+    const char *source;             /* constant: the profiler, "Kineto" */
     uint64_t kernels, comm_kernels; /* each once, see doubled */
     uint64_t doubled; /* further copies of the same kernels in the file; then
                          calls is empty */

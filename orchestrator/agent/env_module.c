@@ -157,7 +157,8 @@ static int had_ours(const struct env *e)
     char *path = text_format("%s/nodes/%s/starts.jsonl", e->place.dir,
                              e->place.node),
          *line;
-    struct jp_lines *lines = path ? lines_open(path, LINES_STARTS, NULL) : NULL;
+    struct jp_lines *lines =
+        path ? lines_open(path, &lines_limits[LINES_STARTS], NULL) : NULL;
     int had = -1;
     size_t len;
 

@@ -339,9 +339,9 @@ static bool all_killed(FILE *tasks)
     return line != text;
 }
 
-/* Notes that the node ran unprofiled if its begin was ended before it had left a
- * record or a note: the module waits for it only a short time, so as not to delay
- * the tasks. The report prints the note. */
+/* Notes that the node ran unprofiled if its begin was ended before it had left
+ * a record or a note: the module waits for it only a short time, so as not to
+ * delay the tasks. The report prints the note. */
 static void note_begin(const struct jp_seat *seat, const char *node)
 {
     static const char why[] = "the profile of its tasks did not start in time "
@@ -371,8 +371,9 @@ static int make_records(const struct leaving *leaving)
     char *path = text_format("%s/nodes/%s/tasks.jsonl", seat->dir, node);
     struct jp_error err = {""};
     uint32_t bad = 0;
-    struct jp_lines *tasks = lines_open_fd(
-        dup(fileno(leaving->tasks)), "slurmstepd's lines", LINES_ENDS, &err);
+    struct jp_lines *tasks = lines_open_fd(dup(fileno(leaving->tasks)),
+                                           "slurmstepd's lines",
+                                           &lines_limits[LINES_ENDS], &err);
     int rc = 0;
 
     note_begin(seat, node);

@@ -250,7 +250,8 @@ static bool take_file(struct taking *t, const char *name)
 static void read_tasks(const char *dir, const char *node, struct taking *t)
 {
     char *path = text_format("%s/nodes/%s/tasks.jsonl", dir, node), *line;
-    struct jp_lines *lines = path ? lines_open(path, LINES_TASKS, NULL) : NULL;
+    struct jp_lines *lines =
+        path ? lines_open(path, &lines_limits[LINES_TASKS], NULL) : NULL;
     size_t len;
 
     t->tasks = lines

@@ -328,8 +328,8 @@ static const struct cmd_option first_rows[] = {
      "1 to 64; by default OMP_NUM_THREADS, else the number of CPUs, at most 8",
      OPT_COUNT(options.threads, 1, MAX_THREADS)},
     {"memory", "SIZE",
-     "memory limit for the records, and for Copper's paths (1G); records that "
-     "do not fit are counted",
+     "memory limit for the records, and for other data such as paths (1G); "
+     "records that do not fit are counted",
      OPT_SIZE(options.memory_bytes, MIN_MEMORY, MAX_MEMORY)},
     {"row-limit", "N",
      "number of operations with exact percentiles (one for each 32 bytes of "
@@ -340,8 +340,8 @@ static const struct cmd_option first_rows[] = {
      OPT_TIME_US(limit_us, MIN_LIMIT_US, MAX_LIMIT_US)},
     {"png", NULL, "also render the plots (needs gnuplot)", OPT_FLAG(png)},
     {"exporter-layout", NULL,
-     "also write output.log, parquet_files/ (a file for each log) and summary/ "
-     "like the exporter of NCCL Inspector; pictures need gnuplot",
+     "also write output.log, a file for each log and summary/ like the "
+     "exporter of NCCL Inspector; pictures need gnuplot",
      OPT_FLAG(exporter)},
 };
 /* list_rows adds the keys of formats of other tools. */
@@ -380,22 +380,22 @@ enum {
 static struct cmd_option
     rows[FIRST_ROWS + FEATURES_MAX + FEATURE_OPTIONS + LAST_ROWS];
 
-/* Its rows are complete after list_rows. */
+/* The text of --help; list_rows adds what features read in the middle. */
+static char about[2048] =
+    "usage: jobprof aggregate [--output DIR] [options] INPUT...\n\n"
+    "Join files of jobprof's recorder (.jpr), logs of NCCL Inspector (.log, "
+    ".jsonl) and traces of NVIDIA's example plugin (.json; .txt), also .gz, in "
+    "any mixture, and write the report into DIR. INPUTs are files, or folders "
+    "with all folders below.";
+static const char about_end[] =
+    " Slurm is not needed. Symbolic links are not followed. JOBID[.STEP] in "
+    "place of an INPUT is the folder that the site's inspector_folder names "
+    "for the job, and the raw files of its steps that jobprof has profiled.\n";
+
+/* Its rows and its text are complete after list_rows. */
 static struct cmd_options command_line = {
     .command = "aggregate",
-    .about =
-        "usage: jobprof aggregate [--output DIR] [options] INPUT...\n\n"
-        "Join files of jobprof's recorder (.jpr), logs of NCCL Inspector "
-        "(.log, .jsonl) and traces of NVIDIA's example plugin (.json; .txt), "
-        "also .gz, in any mixture, and write the report into DIR. INPUTs are "
-        "files, or folders with all folders below. Log directories of the "
-        "Copper cache become a part of the same report, and so do exports of "
-        "Nsight Systems (.sqlite; jobprof nsys). Dumps of PyTorch's Flight "
-        "Recorder, one of each rank, show who holds up a hang. Slurm is not "
-        "needed. Symbolic "
-        "links are not followed. JOBID[.STEP] in place of an INPUT is the "
-        "folder that the site's inspector_folder names for the job, and the "
-        "raw files of its steps that jobprof has profiled.\n",
+    .about = about,
     .rows = rows,
     .end = "Exit status: 0 ok, 2 usage, 3 incomplete data, 4 no data, 5 input "
            "or output failed.\n",
@@ -473,18 +473,25 @@ static int write_job(struct arguments *a, struct jp_error *err)
     return rc;
 }
 
-/* Lists the options of the command and of features. */
+/* Lists the options of the command and of features, and makes the text of
+ * --help. */
 static void list_rows(void)
 {
-    size_t n = FIRST_ROWS;
+    size_t n = FIRST_ROWS, used = strlen(about);
     unsigned of_features = 0;
 
+    for (size_t i = 0; feature_registry[i] && used < sizeof(about); i++)
+        if (feature_registry[i]->inputs)
+            used += (size_t) snprintf(about + used, sizeof(about) - used, " %s",
+                                      feature_registry[i]->inputs);
+    if (used < sizeof(about))
+        snprintf(about + used, sizeof(about) - used, "%s", about_end);
     memcpy(rows, first_rows, sizeof(first_rows));
     n += cmd_args_format_rows(&rows[n], FEATURES_MAX, take_format);
     for (size_t i = FIRST_ROWS; i < n; i++) {
-        size_t used = strlen(config_help);
+        size_t end = strlen(config_help);
 
-        snprintf(config_help + used, sizeof(config_help) - used, ", nccl.%s",
+        snprintf(config_help + end, sizeof(config_help) - end, ", nccl.%s",
                  rows[i].name);
     }
     for (size_t i = 0; feature_registry[i]; i++)

@@ -72,8 +72,7 @@ static const char about_recordings[] =
     "for ui.perfetto.dev: a process for each rank, a thread for each "
     "communicator. Clocks of nodes are aligned by their collectives; without "
     "any, times differ as the clocks do (with NTP often by a millisecond). "
-    "Traces of the example plugin keep the clocks of their processes. Kernels "
-    "and copies come from exports of nsys (.sqlite)\n";
+    "Traces of the example plugin keep the clocks of their processes.";
 static const char about_figures[] =
     "  openmetrics  figures of a step's report, or of all steps of a job, as "
     "OpenMetrics 1.0 text. Names, labels and help are those of the metrics of "
@@ -112,6 +111,10 @@ static void make_about(void)
 {
     ADD(about, "usage: jobprof export inspector|chrome|%sopenmetrics %s",
         of_features.names, about_recordings);
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->events)
+            ADD(about, " %s", feature_registry[i]->events->about);
+    ADD(about, "\n");
     for (size_t i = 0; feature_registry[i]; i++)
         if (feature_registry[i]->format)
             ADD(about, "  %-12s %s\n", feature_registry[i]->name,

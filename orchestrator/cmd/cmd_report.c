@@ -99,7 +99,7 @@ static const struct cmd_option last_rows[] = {
      OPT_FLAG(report.paths)},
     {"missing", NULL,
      "for a site's epilog: only steps without a report, and no other program "
-     "is started (nsys, gnuplot, the history's command; uploads wait)",
+     "is started, such as gnuplot or the history's command; uploads wait",
      OPT_FLAG(report.missing)},
     {"fail-on", "WORD",
      "exit 1 if the verdict is WORD or worse: UNJUDGED, NODATA, INCOMPLETE, "

@@ -224,21 +224,21 @@ static int by_pid(const void *a, const void *b)
 /* A file with a line for each process of a node that has ended. */
 struct endfile {
     const char *name;
-    enum lines_kind kind;
+    const struct lines_limit *limit;
     size_t list, n; /* offsets in struct jp_node */
     int (*add)(struct jp_node *node, const char *line, size_t len);
     int (*order)(const void *a, const void *b);
 };
 
 static const struct endfile tasks_file = {"tasks.jsonl",
-                                          LINES_TASKS,
+                                          &lines_limits[LINES_TASKS],
                                           offsetof(struct jp_node, tasks),
                                           offsetof(struct jp_node, n_tasks),
                                           add_task,
                                           by_gtid};
 /* read after the tasks: a task is no worker */
 static const struct endfile workers_file = {"ends.jsonl",
-                                            LINES_WORKERS,
+                                            &lines_limits[LINES_WORKERS],
                                             offsetof(struct jp_node, workers),
                                             offsetof(struct jp_node, n_workers),
                                             add_worker,
@@ -260,7 +260,7 @@ static int noderead_ends(const char *folder, const struct endfile *file,
     int rc = 0;
 
     errno = ENOMEM;
-    lines = path ? lines_open(path, file->kind, err) : NULL;
+    lines = path ? lines_open(path, file->limit, err) : NULL;
     if (!lines) {
         free(path);
         return errno == ENOENT ? 0 : -1;

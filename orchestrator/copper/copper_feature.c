@@ -276,6 +276,8 @@ const struct feature feature_copper = {
     .name = COPPER_FEATURE,
     .title = "Copper",
     .role = FEATURE_PROFILE,
+    .inputs = "Log directories of the Copper cache become a part of the same "
+              "report.",
     .limits = limits,
     .reasons = copper_reasons,
     .asked = is_asked,

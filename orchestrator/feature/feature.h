@@ -201,6 +201,7 @@ struct feature_found {
 };
 
 struct feature_events {
+    const char *about; /* a sentence for --help: where they come from */
     /* Finds them among and below the inputs. say (NULL: nobody) is told of each
      * file that cannot be used, and why. 0, or -1 without memory. */
     int (*find)(struct feature_found *found, const char *const *inputs,
@@ -284,6 +285,9 @@ struct feature {
      * its history. Called without data. */
     bool (*wanted_of_all)(const struct jp_jobconf *conf);
     const struct feature_option *options;
+    /* A sentence for the help of `jobprof aggregate`: which inputs it reads.
+     * NULL: none of its own. */
+    const char *inputs;
     /* Calls note(arg, path, why) for each file that cannot be used. why is NULL
      * for a line that is not about one file, in place of path. */
     void (*notes)(const void *data,

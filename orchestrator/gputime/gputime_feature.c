@@ -1,9 +1,9 @@
 /* gputime_feature.c - what traces of kernels show, as a feature of reports: the
  * time of each process and step, and what a process did longer than its peers.
  *
- * The traces are those of PyTorch's profiler, and exports of nsys with several
- * processes. They are read with the operations (plugins/traced.h) and compared
- * by insight/ownwork.h, so this feature reads nothing itself. */
+ * The traces are those of PyTorch's profiler, and what a feature gives as such
+ * (operations_file). They are read with the operations (plugins/traced.h) and
+ * compared by insight/ownwork.h, so this feature reads nothing itself. */
 #include "orchestrator/gputime/gputime_feature.h"
 
 #include <math.h>
@@ -97,7 +97,8 @@ static const struct jp_column process_columns[] = {
     {"pid", JP_COL_PID, JP_CSV | JP_MAYBE, 3, .help = "process id",
      .get = get_gtime_pid},
     {"source", JP_COL_TEXT, JP_CSV, 4, 3, 0, "Source",
-     "\"Kineto\" (PyTorch's profiler) or \"nsys\"", .get = get_gtime_source},
+     "profiler that wrote the trace; \"Kineto\": PyTorch's",
+     .get = get_gtime_source},
     {"steps", JP_COL_COUNT, JP_CSV, 5, 4, 3, "Steps",
      "of the program, by its annotations; 0: the trace has none",
      .get = get_gtime_steps},

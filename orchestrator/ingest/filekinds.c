@@ -270,8 +270,9 @@ static const struct filekind_row rows[FILEKIND_N] = {
     [FILEKIND_KINETO] = {"Kineto trace", "Kineto traces", is_kineto, true},
     [FILEKIND_CHROME] = {"trace of another program", "traces of other programs",
                          is_chrome, .stranger = true,
-                         .advice = "Only PyTorch's traces are read; of other "
-                                   "programs, exports of nsys (.sqlite)."},
+                         .advice = "Of such traces, only PyTorch's are read; "
+                                   "jobprof aggregate --help names what else "
+                                   "is."},
     [FILEKIND_TRACE] = {"trace of NVIDIA's example plugin",
                         "traces of NVIDIA's example plugin", is_trace, true},
     [FILEKIND_LOG] = {"log of JSON lines (NCCL Inspector)",

@@ -161,8 +161,7 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
          .unit = JP_HYPOTHESIS_SHARE,
          .of = "of the GPUs' time",
          .most = 1,
-         .todo = "run ranks under nsys and report their exports: jobprof nsys "
-                 "--help"},
+         .todo = "profile the GPUs, too"},
 };
 
 const char *const hypotheses_states[JP_HYPOTHESIS_STATES] = {

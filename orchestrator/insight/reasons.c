@@ -134,8 +134,8 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
          .checks =
              {"Does the input have recordings (.jpr), logs of NCCL Inspector "
               "(.log, .jsonl) or traces of its example plugin (.json, .txt)?",
-              "Or dumps of PyTorch's Flight Recorder (nccl_trace_rank_0), "
-              "Kineto traces (.json), exports of nsys (.sqlite)?"},
+              "Or files of another kind that jobprof aggregate --help "
+              "names?"},
          .command = {"jobprof aggregate --help", false, false}},
     [JP_REASON_DENIED] =
         {NODATA("denied"),

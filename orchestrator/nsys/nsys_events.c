@@ -414,4 +414,7 @@ static size_t write_events(const struct feature_found *found,
 }
 
 const struct feature_events nsys_events = {
-    .find = find_exports, .write = write_events, .fini = free_found};
+    .about = "Kernels and copies come from exports of nsys (.sqlite).",
+    .find = find_exports,
+    .write = write_events,
+    .fini = free_found};

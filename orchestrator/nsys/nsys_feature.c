@@ -237,6 +237,8 @@ const struct feature feature_nsys = {
     .relative = make_relative,
     .judge_operations = nsys_judge,
     .judge = nsys_judge_alone,
+    .inputs = "Exports of Nsight Systems (.sqlite; jobprof nsys) become a "
+              "part of the same report.",
     .limits = nsys_limits,
     .reasons = nsys_reasons,
     .tables = tables_nsys,

@@ -368,13 +368,16 @@ void nsys_judge(const void *data, struct jp_result *result,
     (void) result;
     for (size_t i = 0; nsys && i < nsys->n_ranks; i++)
         kernels += nsys->ranks[i].p.kernels.n;
-    if (kernels)
+    if (kernels) {
         ask_all(nsys, insight);
-    else
-        hypothesis_set(&insight->hypotheses, JP_HYPOTHESIS_GPU_TIME,
-                       JP_HYPOTHESIS_NOT_JUDGED, NAN, "%s",
-                       has_export(nsys) ? "no kernel in the exports of nsys"
-                                        : "no export of nsys");
+        return;
+    }
+    hypothesis_set(&insight->hypotheses, JP_HYPOTHESIS_GPU_TIME,
+                   JP_HYPOTHESIS_NOT_JUDGED, NAN, "%s",
+                   has_export(nsys) ? "no kernel in the exports of nsys"
+                                    : "no export of nsys");
+    insight->hypotheses.of[JP_HYPOTHESIS_GPU_TIME].todo =
+        "run ranks under nsys and report their exports: jobprof nsys --help";
 }
 
 /* Replaces a verdict about missing records of NCCL, which were not asked for:

@@ -136,8 +136,9 @@ static int begin(struct jp_csvtable *t, const char *const *columns, size_t n,
 int csvtable_open(struct jp_csvtable *t, const char *path,
                   const char *const *columns, size_t n, struct jp_error *err)
 {
-    *t = (struct jp_csvtable){.path = path,
-                              .lines = lines_open(path, LINES_TABLE, err)};
+    *t = (struct jp_csvtable){
+        .path = path,
+        .lines = lines_open(path, &lines_limits[LINES_TABLE], err)};
     return t->lines ? begin(t, columns, n, err) : -1;
 }
 
@@ -147,7 +148,8 @@ int csvtable_open_bytes(struct jp_csvtable *t, const void *bytes, size_t n,
 {
     *t = (struct jp_csvtable){
         .path = "bytes",
-        .lines = lines_open_memory(bytes, n, "bytes", LINES_TABLE, err)};
+        .lines = lines_open_memory(bytes, n, "bytes",
+                                   &lines_limits[LINES_TABLE], err)};
     return t->lines ? begin(t, columns, n_columns, err) : -1;
 }
 

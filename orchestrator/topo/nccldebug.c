@@ -484,7 +484,7 @@ bool nccldebug_probe(const char *text, size_t len)
 int nccldebug_file(struct nccldebug *log, const char *path,
                    uint64_t deadline_ms, struct jp_error *err)
 {
-    struct jp_lines *lines = lines_open(path, LINES_DEBUG, err);
+    struct jp_lines *lines = lines_open(path, &lines_limits[LINES_DEBUG], err);
     char *line;
     size_t len;
     int rc;

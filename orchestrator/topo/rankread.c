@@ -340,13 +340,13 @@ static void note_left(struct jp_rank_records *r, const struct lines_left *left,
 
 /* Passes each line of a file to `add`. An absent file is not an error. */
 static int read_file(const char *folder, const char *name, const char *node,
-                     enum lines_kind kind,
+                     const struct lines_limit *limit,
                      int (*add)(struct jp_rank_records *, const char *,
                                 const char *, size_t),
                      struct jp_rank_records *r, struct jp_error *err)
 {
     char *path = text_format("%s/%s", folder, name), *line;
-    struct jp_lines *lines = path ? lines_open(path, kind, NULL) : NULL;
+    struct jp_lines *lines = path ? lines_open(path, limit, NULL) : NULL;
     int rc = path ? 0 : -1;
     size_t n;
 
@@ -386,8 +386,9 @@ int rankread_starts(struct jp_rank_records *r, const char *step_dir,
 {
     char *folder = text_format("%s/nodes/%s", step_dir, node);
     const char *name = folder ? keep_text(r, node) : NULL;
-    int rc = name ? read_file(folder, "starts.jsonl", name, LINES_STARTS,
-                              rankread_start_line, r, err)
+    int rc = name ? read_file(folder, "starts.jsonl", name,
+                              &lines_limits[LINES_STARTS], rankread_start_line,
+                              r, err)
                   : error_set(err, "out of memory");
 
     free(folder);
@@ -406,11 +407,12 @@ int rankread_node(struct jp_rank_records *r, const char *step_dir,
         error_set(err, "out of memory");
     } else {
         make_up(step_dir, folder, node, deadline_ms);
-        rc = read_file(folder, "ranks.jsonl", name, LINES_RANKS,
+        rc = read_file(folder, "ranks.jsonl", name, &lines_limits[LINES_RANKS],
                        rankread_rank_line, r, err);
         if (rc == 0)
-            rc = read_file(folder, "starts.jsonl", name, LINES_STARTS,
-                           rankread_start_line, r, err);
+            rc = read_file(folder, "starts.jsonl", name,
+                           &lines_limits[LINES_STARTS], rankread_start_line, r,
+                           err);
     }
     free(folder);
     return rc;

@@ -187,7 +187,8 @@ static void read_starts(struct rankscan *scan)
 {
     char *path =
         text_format("%s/nodes/%s/starts.jsonl", scan->step_dir, scan->node);
-    struct jp_lines *lines = path ? lines_open(path, LINES_STARTS, NULL) : NULL;
+    struct jp_lines *lines =
+        path ? lines_open(path, &lines_limits[LINES_STARTS], NULL) : NULL;
     char *line;
     size_t len;
 

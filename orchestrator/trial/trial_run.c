@@ -37,6 +37,11 @@
 #define COMMS_SHOWN 3
 #define LAST_LINE 300
 
+/* How much of a step's output is read. */
+static const struct lines_limit output_lines = {
+    "output of a trial",          UINT64_C(1) << 20, 16384, 0, 5000, LINES_CUT,
+    "only its last line is shown"};
+
 /* --- reading the report --------------------------------------------------- */
 
 /* Communicators with the same description. */
@@ -213,7 +218,7 @@ static uint64_t now_ms(void)
  * LAST_LINE bytes; "" if there is none. Caller frees. */
 static char *last_line(const char *path)
 {
-    struct jp_lines *lines = lines_open_tail(path, LINES_OUTPUT, NULL);
+    struct jp_lines *lines = lines_open_tail(path, &output_lines, NULL);
     char kept[LAST_LINE + 1] = "", *line;
     size_t len;
 

@@ -21,6 +21,9 @@
 #include "common/error.h"
 #include "common/lines.h"
 
+/* How much of a file of documents is read. */
+extern const struct lines_limit upload_lines;
+
 /* --- upload_schema.c ------------------------------------------------------ */
 
 /* A field of a document, and the column of the report's CSV file that it has

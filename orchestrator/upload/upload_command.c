@@ -316,7 +316,7 @@ static int send_step(const struct arguments *a, const char *step)
         rc = JP_EXIT_OK;
     } else {
         /* the documents are read from its beginning */
-        in = lines_open_fd(dup(fileno(spool)), step, LINES_BULK, &err);
+        in = lines_open_fd(dup(fileno(spool)), step, &upload_lines, &err);
         rc = in ? send_lines(a, in, NULL, step, refused, &made)
                 : cmd_args_fail("upload", rc, &err);
         lines_close(in);
@@ -367,7 +367,7 @@ static int send_again(const struct arguments *a)
         allowed.any_user = st.st_uid == 0;
         allowed.uid = st.st_uid;
         allowed.user = user;
-        in = lines_open_fd(fd, a->file, LINES_BULK, &err);
+        in = lines_open_fd(fd, a->file, &upload_lines, &err);
     }
     rc = in ? send_lines(a, in, &allowed, a->file, refused, NULL)
             : cmd_args_fail("upload", JP_EXIT_IO, &err);
@@ -469,7 +469,7 @@ static void leave_in_outbox(const char *dir, const char *config)
     struct jp_error err;
 
     a.common.config = config;
-    a.what.ask = NULL; /* this process has had threads */
+    a.what.ask = NULL;        /* this process has had threads */
     if (load_site(&a) >= 0) { /* it has printed why */
         sitefile_fini(&a.site);
         return;

@@ -22,6 +22,15 @@
 /* the ending of files that wait */
 #define WAITING ".ndjson"
 
+const struct lines_limit upload_lines = {
+    "documents of an upload",
+    0,
+    1 << 20,
+    0,
+    0,
+    LINES_SKIP,
+    "ours are 1 KB; the outbox has a limit of its own"};
+
 /* Makes the user's folder and returns its path, which the caller frees. root
  * NULL: ~/.local/state/jobprof/outbox, because a report has no XDG_STATE_HOME.
  */
@@ -163,7 +172,7 @@ static int send_file(const char *path, const struct upload_what *what,
         goto out;
     upload_user_name(allowed.uid, user);
     allowed.user = user;
-    in = lines_open_fd(fd, path, LINES_BULK, err);
+    in = lines_open_fd(fd, path, &upload_lines, err);
     fd = -1; /* `in` owns it */
     if (!in || fileio_temp_open(&file, kept, err) < 0)
         goto out;

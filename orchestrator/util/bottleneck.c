@@ -2,8 +2,9 @@
  * members.
  *
  * take_facts collects the values, rules[] compares each with a limit of
- * limits.h. Unlike cause_find.c this compares nothing with peers: it answers
- * why a healthy job is not faster. An unknown value (NAN) satisfies no rule.
+ * cause_limits.h. Unlike cause_find.c this compares nothing with peers: it
+ * answers why a healthy job is not faster. An unknown value (NAN) satisfies no
+ * rule.
  */
 #include "orchestrator/util/cause.h"
 
@@ -13,7 +14,6 @@
 
 #include "common/figure.h"
 #include "orchestrator/insight/finding.h"
-#include "orchestrator/insight/limits.h"
 #include "common/stats.h"
 
 const char *const bottleneck_words[JP_BOTTLENECKS] = {
@@ -165,7 +165,7 @@ static void take_facts(const struct jp_util *util, const struct samples *s,
 static const struct rule {
     enum jp_bottleneck_kind kind;
     size_t fact; /* offset in struct facts */
-    enum jp_limit_id limit;
+    enum cause_limit_id limit;
     enum util_unit unit;
     bool idle;
     bool gpus; /* only with GPUs */
@@ -174,39 +174,38 @@ static const struct rule {
                                * nothing */
 } rules[] = {
 #define FACT(name) offsetof(struct facts, name)
-    {JP_BOTTLENECK_GPU, FACT(sm), JP_LIMIT_BOUND_GPU, UTIL_SHARE, false, true,
+    {JP_BOTTLENECK_GPU, FACT(sm), LIMIT_BOUND_GPU, UTIL_SHARE, false, true,
      "gpu.sm", "GPUs run kernels for", " of the time"},
-    {JP_BOTTLENECK_INPUT, FACT(reads), JP_LIMIT_BOUND_READS, UTIL_BYTES_S, true,
+    {JP_BOTTLENECK_INPUT, FACT(reads), LIMIT_BOUND_READS, UTIL_BYTES_S, true,
      true, "task.read_calls", "GPUs wait, and tasks read", "/s each"},
-    {JP_BOTTLENECK_CPU, FACT(cpu), JP_LIMIT_BOUND_CPU, UTIL_SHARE, true, false,
+    {JP_BOTTLENECK_CPU, FACT(cpu), LIMIT_BOUND_CPU, UTIL_SHARE, true, false,
      "step.cpu", "processors are busy for", " of the time"},
-    {JP_BOTTLENECK_CPU, FACT(throttled), JP_LIMIT_BOUND_THROTTLED, UTIL_SHARE,
+    {JP_BOTTLENECK_CPU, FACT(throttled), LIMIT_BOUND_THROTTLED, UTIL_SHARE,
      true, false, "step.cpu_throttled", "a limit holds processors back for",
      " of the time"},
-    {JP_BOTTLENECK_IO, FACT(io), JP_LIMIT_BOUND_IO, UTIL_SHARE, true, false,
+    {JP_BOTTLENECK_IO, FACT(io), LIMIT_BOUND_IO, UTIL_SHARE, true, false,
      "step.io_pressure", "threads wait for storage for", " of the time"},
-    {JP_BOTTLENECK_IO, FACT(iowait), JP_LIMIT_BOUND_IO, UTIL_SHARE, true, false,
+    {JP_BOTTLENECK_IO, FACT(iowait), LIMIT_BOUND_IO, UTIL_SHARE, true, false,
      "node.cpu_iowait", "processors idle for disks for", " of the time"},
-    {JP_BOTTLENECK_MEMORY, FACT(memory), JP_LIMIT_BOUND_MEMORY, UTIL_SHARE,
-     false, false, "step.memory", "memory in use, of what is allowed, is",
-     NULL},
-    {JP_BOTTLENECK_MEMORY, FACT(faults), JP_LIMIT_BOUND_FAULTS, UTIL_PER_S,
-     false, false, "step.major_faults", "pages are read from disks at", "/s"},
-    {JP_BOTTLENECK_COMMUNICATION, FACT(communication), JP_LIMIT_BOUND_COMM,
+    {JP_BOTTLENECK_MEMORY, FACT(memory), LIMIT_BOUND_MEMORY, UTIL_SHARE, false,
+     false, "step.memory", "memory in use, of what is allowed, is", NULL},
+    {JP_BOTTLENECK_MEMORY, FACT(faults), LIMIT_BOUND_FAULTS, UTIL_PER_S, false,
+     false, "step.major_faults", "pages are read from disks at", "/s"},
+    {JP_BOTTLENECK_COMMUNICATION, FACT(communication), LIMIT_BOUND_COMM,
      UTIL_SHARE, false, false, "communication", "operations are in flight for",
      " of the time"},
-    {JP_BOTTLENECK_COMMUNICATION, FACT(port), JP_LIMIT_BOUND_PORT, UTIL_SHARE,
+    {JP_BOTTLENECK_COMMUNICATION, FACT(port), LIMIT_BOUND_PORT, UTIL_SHARE,
      false, false, "port.use", "ports carry, of their rate,", NULL},
-    {JP_BOTTLENECK_GPU_MEMORY, FACT(gpu_memory), JP_LIMIT_BOUND_GPU_MEMORY,
+    {JP_BOTTLENECK_GPU_MEMORY, FACT(gpu_memory), LIMIT_BOUND_GPU_MEMORY,
      UTIL_SHARE, false, true, "gpu.memory_busy", "GPU memory is busy for",
      " of the time"},
-    {JP_BOTTLENECK_IMBALANCE, FACT(gpu_imbalance), JP_LIMIT_BOUND_IMBALANCE,
+    {JP_BOTTLENECK_IMBALANCE, FACT(gpu_imbalance), LIMIT_BOUND_IMBALANCE,
      UTIL_COUNT, false, true, "gpu.sm", "the busiest GPU works for",
      " times the mean"},
-    {JP_BOTTLENECK_IMBALANCE, FACT(task_imbalance), JP_LIMIT_BOUND_IMBALANCE,
+    {JP_BOTTLENECK_IMBALANCE, FACT(task_imbalance), LIMIT_BOUND_IMBALANCE,
      UTIL_COUNT, false, false, "task.cpu_user", "the busiest task computes for",
      " times the mean"},
-    {JP_BOTTLENECK_THROTTLED, FACT(gpu_limited), JP_LIMIT_BOUND_LIMITED,
+    {JP_BOTTLENECK_THROTTLED, FACT(gpu_limited), LIMIT_BOUND_LIMITED,
      UTIL_SHARE, false, true, "gpu.throttle", "GPUs are slowed down in",
      " of the samples"},
 #undef FACT
@@ -233,7 +232,7 @@ static bool is_compared(const struct rule *rule, const struct facts *f)
 {
     double used = rule->gpus ? f->sm : f->cpu;
 
-    return used > limits_get(JP_LIMIT_BOUND_UNUSED) &&
+    return used > cause_limit(LIMIT_BOUND_UNUSED) &&
            (rule->gpus || isnan(f->sm));
 }
 
@@ -245,8 +244,8 @@ static void try_rule(const struct rule *rule, const struct facts *f,
                               .metric = rule->metric,
                               .unit = rule->unit,
                               .value = fact_of(f, rule->fact),
-                              .limit = limits_get(rule->limit)};
-    bool busy = f->sm > limits_get(JP_LIMIT_BOUND_IDLE);
+                              .limit = cause_limit(rule->limit)};
+    bool busy = f->sm > cause_limit(LIMIT_BOUND_IDLE);
 
     /* Written so that an unknown value fails. */
     if (!(b.value > b.limit) || (rule->idle && busy) ||
@@ -264,7 +263,7 @@ static void try_rule(const struct rule *rule, const struct facts *f,
 /* Adds UNDER_USED if processors and GPUs are hardly used. */
 static void try_unused(const struct facts *f, struct jp_bottlenecks *out)
 {
-    double limit = limits_get(JP_LIMIT_BOUND_UNUSED);
+    double limit = cause_limit(LIMIT_BOUND_UNUSED);
     struct jp_bottleneck b = {.kind = JP_BOTTLENECK_UNDER_USED,
                               .metric = isnan(f->sm) ? "step.cpu" : "gpu.sm",
                               .unit = UTIL_SHARE,

@@ -9,13 +9,13 @@
  * three conditions hold:
  * - It differs from the median of its peers, in the bad direction, by at least
  *   the row's limit.
- * - The difference is unlikely to be chance (JP_LIMIT_CAUSE_CHANCE), by
+ * - The difference is unlikely to be chance (LIMIT_CAUSE_CHANCE), by
  *   Student's t. Two or three peers show little of the variance. It is
  *   therefore moderated by how much members of a kind usually differ (Smyth
  *   2004). The peers' own deviation is measured by the MAD, with its factors
  *   for small samples (Croux and Rousseeuw 1992).
  * - For a finding in a part of the run, the difference was smaller before or
- *   after that part (JP_LIMIT_CAUSE_CONTRAST).
+ *   after that part (LIMIT_CAUSE_CONTRAST).
  *
  * Without peers, the subject is compared with itself in the rest of the run, by
  * Student's t of two means; so it is for a slow network if the peers show
@@ -33,8 +33,8 @@
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/insight/insight.h"
-#include "orchestrator/insight/limits.h"
 #include "orchestrator/topo/steplabels.h"
+#include "orchestrator/util/cause_limits.h"
 #include "orchestrator/util/samples.h"
 
 /* --- cause_find.c ------------------------------------------------------- */
@@ -143,7 +143,7 @@ double deviation_t_tail(double t, double dof);
 /* The probability that a further member exceeds the median of n peers (n >= 1)
  * by `excess` or more. Reorders peers. usual: the standard deviation that
  * members of this kind normally have; > 0. The peers' variance is moderated by
- * it, with the weight of JP_LIMIT_CAUSE_PRIOR further peers. *deviations:
+ * it, with the weight of LIMIT_CAUSE_PRIOR further peers. *deviations:
  * excess in standard deviations. */
 double deviation_chance(double *peers, size_t n, double median, double excess,
                         double usual, double *deviations);
@@ -304,7 +304,7 @@ struct cause_row {
     enum util_unit unit; /* unit of derive's values */
     unsigned of;         /* enum cause_of */
     bool lower;          /* lower values are bad; otherwise higher ones */
-    enum jp_limit_id least;
+    enum cause_limit_id least;
     double times;  /* also required: at least this many times the peers'
                     * median */
     bool relative; /* least is a fraction of the peers' median */

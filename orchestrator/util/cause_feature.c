@@ -405,6 +405,7 @@ const struct feature feature_cause = {
     .role = FEATURE_FIGURES,
     .explain = explain,
     .destroy = destroy,
+    .limits = cause_limits,
     .json = put_json,
     .lines = put_lines,
     .text = put_text,

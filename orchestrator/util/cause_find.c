@@ -210,7 +210,7 @@ static size_t take_peers(const struct finding_state *x,
  * difference may be significant, but explains nothing. */
 static double least_of(const struct cause_row *row, double median)
 {
-    double least = limits_get(row->least);
+    double least = cause_limit(row->least);
 
     return row->relative ? least * fabs(median) : least;
 }
@@ -219,8 +219,8 @@ static double least_of(const struct cause_row *row, double median)
  * of the row's limit, smaller for settings, which are equal everywhere. */
 static double usual_of(const struct comparison *c)
 {
-    return c->least * limits_get(c->row->exact ? JP_LIMIT_CAUSE_EXACT
-                                               : JP_LIMIT_CAUSE_USUAL);
+    return c->least *
+           cause_limit(c->row->exact ? LIMIT_CAUSE_EXACT : LIMIT_CAUSE_USUAL);
 }
 
 /* Compares with the peers at the same time, and for a finding in a part of the
@@ -241,8 +241,8 @@ static void against_peers(const struct finding_state *x, struct comparison *c)
         size_t n = take_peers(x, c, course->outside, true, x->more);
         double before = worse(c->row, c->outside, stats_median(x->more, n));
 
-        if (n && c->excess - before <
-                     limits_get(JP_LIMIT_CAUSE_CONTRAST) * c->excess)
+        if (n &&
+            c->excess - before < cause_limit(LIMIT_CAUSE_CONTRAST) * c->excess)
             c->chance = 1;
     }
 }
@@ -282,10 +282,10 @@ static void against_itself(const struct finding_state *x, struct comparison *c)
  * peers: a cause, unless it was the same before. */
 static void alone(struct comparison *c)
 {
-    double limit = limits_get(c->row->least);
+    double limit = cause_limit(c->row->least);
 
     if (c->value <= limit ||
-        c->value - c->outside < limits_get(JP_LIMIT_CAUSE_CONTRAST) * c->value)
+        c->value - c->outside < cause_limit(LIMIT_CAUSE_CONTRAST) * c->value)
         return;
     c->median = 0;
     c->excess = c->value;
@@ -321,7 +321,7 @@ static bool has_needs(struct finding_state *x, const struct comparison *c)
     if (needs->share)
         return !n || v >= stats_median(x->more, n);
     return !n || v < stats_median(x->more, n) *
-                         (1 - limits_get(JP_LIMIT_CAUSE_CLOCK) / 2);
+                         (1 - cause_limit(LIMIT_CAUSE_CLOCK) / 2);
 }
 
 /* Returns the number of samples in so many slices. */
@@ -346,7 +346,7 @@ static bool compare(struct finding_state *x, struct comparison *c, bool *seen)
     c->value =
         mean_in(s, c->row, c->column, &c->unit, course->late, &c->n_value);
     if (!isfinite(c->value) ||
-        samples_of(s, c->n_value) < limits_get(JP_LIMIT_CAUSE_SAMPLES))
+        samples_of(s, c->n_value) < cause_limit(LIMIT_CAUSE_SAMPLES))
         return false;
     *seen = true;
     c->rest = mean_in(s, c->row, c->column, &c->unit, course->rest, &c->n_rest);
@@ -364,7 +364,7 @@ static bool compare(struct finding_state *x, struct comparison *c, bool *seen)
         against_itself(x, c);
     if (!c->n_peers && c->row->alone)
         alone(c);
-    return c->chance * (double) c->tried <= limits_get(JP_LIMIT_CAUSE_CHANCE);
+    return c->chance * (double) c->tried <= cause_limit(LIMIT_CAUSE_CHANCE);
 }
 
 /* --- properties of a cause ------------------------------------------------ */

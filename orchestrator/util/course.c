@@ -14,7 +14,6 @@
 
 #include "common/fileio.h"
 #include "common/vector.h"
-#include "orchestrator/insight/limits.h"
 #include "common/stats.h"
 #include "orchestrator/aggregate/ops.h"
 
@@ -331,7 +330,7 @@ static double mad(double *v, size_t n, double median)
  * close by luck; without it, small jobs would name innocent metrics. */
 static double moderated(double variance, double dof, double usual)
 {
-    double prior = limits_get(JP_LIMIT_CAUSE_PRIOR);
+    double prior = cause_limit(LIMIT_CAUSE_PRIOR);
 
     return (prior * usual * usual + dof * variance) / (prior + dof);
 }
@@ -346,8 +345,7 @@ double deviation_chance(double *peers, size_t n, double median, double excess,
                       (1 + acos(-1) / 2 / (double) n);
 
     *deviations = excess / sqrt(variance);
-    return deviation_t_tail(*deviations,
-                            dof + limits_get(JP_LIMIT_CAUSE_PRIOR));
+    return deviation_t_tail(*deviations, dof + cause_limit(LIMIT_CAUSE_PRIOR));
 }
 
 double deviation_within(double variance, size_t n, double a, double b,
@@ -358,8 +356,7 @@ double deviation_within(double variance, size_t n, double a, double b,
 
     *deviations = excess /
                   sqrt(moderated(variance, dof, usual) * (1 / a + 1 / b));
-    return deviation_t_tail(*deviations,
-                            dof + limits_get(JP_LIMIT_CAUSE_PRIOR));
+    return deviation_t_tail(*deviations, dof + cause_limit(LIMIT_CAUSE_PRIOR));
 }
 
 /* Of all samples; a thousand nodes with eight GPUs take about 130 MB. */

@@ -19,7 +19,6 @@
 #include "common/fileio.h"
 #include "common/hash.h"
 #include "orchestrator/aggregate/timeline.h"
-#include "orchestrator/insight/limits.h"
 #include "common/stats.h"
 #include "plugins/util/util_rows.h"
 
@@ -78,7 +77,7 @@ static int by_count(const void *a, const void *b)
 static size_t list_kinds(const struct iteration_op *ops, size_t n,
                          struct kind *kinds)
 {
-    size_t least = (size_t) limits_get(JP_LIMIT_STEP_COUNT) + 1, found = 0;
+    size_t least = (size_t) cause_limit(LIMIT_STEP_COUNT) + 1, found = 0;
 
     for (size_t i = 0, k; i < n; i = k) {
         for (k = i; k < n && ops[k].kind == ops[i].kind;)
@@ -173,7 +172,7 @@ static size_t find_multiple(const struct iteration_op *ops, size_t n,
                             double *scratch)
 {
     double var, usual, mean = 0;
-    size_t most = n / (size_t) limits_get(JP_LIMIT_STEP_COUNT), at = 1;
+    size_t most = n / (size_t) cause_limit(LIMIT_STEP_COUNT), at = 1;
 
     if (n < SERIES_LEAST)
         return 1;
@@ -188,7 +187,7 @@ static size_t find_multiple(const struct iteration_op *ops, size_t n,
     }
     var = centre(scratch, n - 1);
     /* Even distances have no pattern; correlations would be of noise. */
-    if (sqrt(var / (double) (n - 1)) < limits_get(JP_LIMIT_STEP_UNEVEN) * mean)
+    if (sqrt(var / (double) (n - 1)) < cause_limit(LIMIT_STEP_UNEVEN) * mean)
         return 1;
     most = most < MULTIPLES ? most : MULTIPLES;
     for (size_t m = 2; m <= most; m++) {
@@ -197,7 +196,7 @@ static size_t find_multiple(const struct iteration_op *ops, size_t n,
         /* The first local maximum that is significant: independent distances
          * have correlations of about 1 / sqrt(n), so 4 of these are unlikely.
          */
-        if (r > fmax(limits_get(JP_LIMIT_STEP_CORRELATION),
+        if (r > fmax(cause_limit(LIMIT_STEP_CORRELATION),
                      4 / sqrt((double) n)) &&
             r > correlation(scratch, n - 1, m - 1, var) &&
             r >= correlation(scratch, n - 1, m + 1, var)) {
@@ -293,7 +292,7 @@ static void follow(const struct iteration_op *ops, const struct kind *kinds,
     const struct kind *anchor = find_anchor(ops, kinds, n_kinds, steps, us);
     size_t per_step = count_ops(kinds, n_kinds, steps, n, &out->confidence);
 
-    if (out->confidence < limits_get(JP_LIMIT_STEP_LIKE))
+    if (out->confidence < cause_limit(LIMIT_STEP_LIKE))
         return;
     ops += anchor->first;
     if (alike <= FEW)
@@ -305,7 +304,7 @@ static void follow(const struct iteration_op *ops, const struct kind *kinds,
         per_step = (n + anchor->n / 2) / anchor->n;
     for (size_t i = 0; i + multiple < anchor->n; i += multiple)
         us[n_times++] = (double) (ops[i + multiple].start_us - ops[i].start_us);
-    if (n_times < (size_t) limits_get(JP_LIMIT_STEP_COUNT))
+    if (n_times < (size_t) cause_limit(LIMIT_STEP_COUNT))
         return;
     describe(us, n_times, us + n_times, out);
     out->ops = per_step * multiple;
@@ -410,7 +409,7 @@ void iteration_of_series(double *v, size_t n, double step_us,
     /* The null hypothesis is white noise. The maximum of n noise correlations
      * is about sqrt(2 ln n) standard deviations, each 1 / sqrt(n) wide. A peak
      * needs at least this, and one of at least half at twice the lag. */
-    least = fmax(limits_get(JP_LIMIT_STEP_PEAK),
+    least = fmax(cause_limit(LIMIT_STEP_PEAK),
                  sqrt(2 * log((double) half)) / sqrt((double) n));
     /* Biased towards 0 at large lags, where values come from few pairs. */
     for (size_t k = 0; k <= half; k++)
@@ -419,7 +418,7 @@ void iteration_of_series(double *v, size_t n, double step_us,
         if (is_peak(r, half + 1, k, width_of(k), least) &&
             peak_near(r, half + 1, 2 * k, width_of(k), least / 2))
             lag = k;
-    if (lag && n / lag >= (size_t) limits_get(JP_LIMIT_STEP_COUNT)) {
+    if (lag && n / lag >= (size_t) cause_limit(LIMIT_STEP_COUNT)) {
         double period = top_of(r, lag);
 
         /* A peak at a multiple of the period is as uncertain as the first one,
@@ -554,7 +553,7 @@ static void say(struct jp_iteration *i)
     if (i->source == JP_ITERATION_COLLECTIVES)
         snprintf(size, sizeof(size), " of %s operation%s", FIG_COUNT(i->ops),
                  plural(i->ops));
-    if (fabs(i->drift) >= limits_get(JP_LIMIT_STEP_DRIFT))
+    if (fabs(i->drift) >= cause_limit(LIMIT_STEP_DRIFT))
         snprintf(drift, sizeof(drift), ", %s %s at the end",
                  FIG_SHARE(fabs(i->drift)),
                  i->drift > 0 ? "longer" : "shorter");

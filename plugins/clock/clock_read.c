@@ -29,6 +29,15 @@
 #define SAME_NS 1000
 #define NUMBER_LEN 32
 
+/* How much of an agent's file is read. */
+const struct lines_limit clock_lines = {CLOCK_FILE,
+                                        UINT64_C(16) << 20,
+                                        1023,
+                                        200000,
+                                        60000,
+                                        LINES_SKIP,
+                                        "the agent thins its file out at 2 MB"};
+
 static const char *const status_names[CLOCK_STATUSES] = {
     [CLOCK_OK] = "ok",
     [CLOCK_FEW] = "few",
@@ -347,13 +356,13 @@ int clock_file_parse(const char *text, size_t len, struct clock_file *file,
                      struct jp_error *err)
 {
     return read_agent(
-        lines_open_memory(text, len, CLOCK_FILE, LINES_CLOCK, err), file, err);
+        lines_open_memory(text, len, CLOCK_FILE, &clock_lines, err), file, err);
 }
 
 int clock_file_read(const char *path, struct clock_file *file,
                     struct jp_error *err)
 {
-    struct jp_lines *lines = lines_open(path, LINES_CLOCK, err);
+    struct jp_lines *lines = lines_open(path, &clock_lines, err);
 
     if (!lines)
         return -1;
@@ -488,12 +497,14 @@ static int read_xla(struct jp_lines *lines, uint32_t process,
 int clock_xla_parse(const char *text, size_t len, uint32_t process,
                     struct clock_file *file, struct jp_error *err)
 {
-    return read_xla(lines_open_memory(text, len, "XLA", LINES_XLA, err),
-                    process, file, err);
+    return read_xla(
+        lines_open_memory(text, len, "XLA", &lines_limits[LINES_XLA], err),
+        process, file, err);
 }
 
 int clock_xla_read(const char *path, uint32_t process, struct clock_file *file,
                    struct jp_error *err)
 {
-    return read_xla(lines_open(path, LINES_XLA, err), process, file, err);
+    return read_xla(lines_open(path, &lines_limits[LINES_XLA], err), process,
+                    file, err);
 }

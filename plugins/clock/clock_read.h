@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "common/lines.h"
 
 #define CLOCK_FILE "clock.jsonl"
 #define CLOCK_NODE_MAX 256 /* a node's name, with NUL */
@@ -81,6 +82,9 @@ struct clock_file {
     int64_t last_mono_ns; /* of the last snapshot */
     uint64_t bad_lines;
 };
+
+/* How much of the file is read. */
+extern const struct lines_limit clock_lines;
 
 /* Reads the text. Returns -1 without memory, or if there is no config
  * record. */

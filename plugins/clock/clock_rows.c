@@ -79,7 +79,7 @@ static int copy_thinned(struct clock_rows *rows, struct ownfile *to,
 {
     int fd = ownfile_copy(&rows->out), rc;
     struct jp_lines *in =
-        fd < 0 ? NULL : lines_open_fd(fd, rows->path, LINES_CLOCK, err);
+        fd < 0 ? NULL : lines_open_fd(fd, rows->path, &clock_lines, err);
     FILE *out = in ? stream_of(to, "w") : NULL;
     uint64_t bytes = 0;
     char *line;

@@ -75,7 +75,7 @@ struct copper_stream {
     struct jp_lines *lines;
     uint64_t line;  /* number of the line read last, from 1 */
     uint64_t bytes; /* bytes read so far */
-    bool cut; /* the last line had no newline */
+    bool cut;       /* the last line had no newline */
 };
 
 /* A whole *-profiling_aggregate.csv. Returns -1 if it is not one, is cut, or a
@@ -111,9 +111,11 @@ int copper_ops_since(const struct copper_ops *later,
 int copper_cache_size_read(struct copper_stream *stream,
                            struct copper_cache_size *out, struct jp_error *err);
 
-/* Lines of a file that may contain anything (LINES_COPPER in common/lines.h).
+/* Lines of a file that may contain anything.
  *
  * Copper's files have mode 0666 in folders of mode 0777: foreign input. */
+
+extern const struct lines_limit copper_lines;
 
 /* A regular file; links are not followed. Returns -1 with the stream closed. */
 int copper_stream_open(struct copper_stream *stream, const char *path,

@@ -114,7 +114,7 @@ bool copper_mount_each(bool (*see)(const void *arg,
                        const void *arg)
 {
     struct jp_lines *lines =
-        lines_open("/proc/self/mountinfo", LINES_KERNEL, NULL);
+        lines_open("/proc/self/mountinfo", &lines_limits[LINES_KERNEL], NULL);
     struct copper_mountinfo mount;
     bool seen = false;
     char *line;

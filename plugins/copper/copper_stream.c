@@ -16,6 +16,16 @@
 #include "common/lines.h"
 #include "common/quote.h"
 
+/* Limits of Copper's files. */
+const struct lines_limit copper_lines = {
+    "Copper's files",
+    0,
+    64 * 1024,
+    0,
+    0,
+    LINES_REFUSE,
+    "a path has at most 4,095 bytes, each doubled at worst"};
+
 /* Takes lines over; NULL: err is set. */
 static int init(struct copper_stream *stream, struct jp_lines *lines)
 {
@@ -26,14 +36,14 @@ static int init(struct copper_stream *stream, struct jp_lines *lines)
 int copper_stream_open(struct copper_stream *stream, const char *path,
                        struct jp_error *err)
 {
-    return init(stream, lines_open(path, LINES_COPPER, err));
+    return init(stream, lines_open(path, &copper_lines, err));
 }
 
 int copper_stream_bytes(struct copper_stream *stream, const void *bytes,
                         size_t size, struct jp_error *err)
 {
     return init(stream,
-                lines_open_memory(bytes, size, "bytes", LINES_COPPER, err));
+                lines_open_memory(bytes, size, "bytes", &copper_lines, err));
 }
 
 void copper_stream_close(struct copper_stream *stream)

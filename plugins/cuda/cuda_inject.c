@@ -619,12 +619,13 @@ static void subscribe(void *library)
     }
     rc = begin(&handle, see, NULL);
     if (rc != CUPTI_OK) {
-        snprintf(text, sizeof(text),
-                 rc == CUPTI_TAKEN
-                     ? "another client uses CUPTI: nsys, Nsight Compute, a "
-                       "debugger or a profiler of the program"
-                     : "CUPTI does not work on this node: error %d",
-                 rc);
+        snprintf(
+            text, sizeof(text),
+            rc == CUPTI_TAKEN
+                ? "another client uses CUPTI: a profiler, such as NVIDIA's "
+                  "Nsight, or a debugger"
+                : "CUPTI does not work on this node: error %d",
+            rc);
         note(text);
         return;
     }

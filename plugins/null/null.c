@@ -26,6 +26,16 @@
 #include "common/lines.h"
 #include "common/num.h"
 
+/* How much of a log is read. */
+static const struct lines_limit null_lines = {
+    "null's logs",
+    0,
+    511,
+    0,
+    0,
+    LINES_SKIP,
+    "six words; a file is as long as its step"};
+
 /* --- names and settings --------------------------------------------------- */
 
 /* The words of the option that select it: usually one, the name. */
@@ -228,8 +238,8 @@ static int read_file(void *state, const struct reader_input *in,
     struct jp_error err = {""};
     struct jp_lines *lines =
         in->data
-            ? lines_open_memory(in->data, in->len, in->path, LINES_NULL, &err)
-            : lines_open(in->path, LINES_NULL, &err);
+            ? lines_open_memory(in->data, in->len, in->path, &null_lines, &err)
+            : lines_open(in->path, &null_lines, &err);
     const struct lines_left *left;
     char *line;
     size_t len;

@@ -26,6 +26,16 @@
 #define BUFFER_BYTES (256 * 1024)
 #define ZIP_LEVEL 6
 
+/* How much of a file of samples is read. */
+static const struct lines_limit util_lines = {
+    "util-*.csv.gz",
+    0,
+    16 * 1024,
+    0,
+    0,
+    LINES_SKIP,
+    "a row is 1 KB at most; the agent limits the file"};
+
 void util_row_init(struct util_row *row, uint64_t t_us, uint64_t mono_us,
                    const char *id)
 {
@@ -412,7 +422,7 @@ static int read_old(struct util_file *file, struct merging *m,
 
     if (fd < 0)
         return error_set(err, "%s: %s", file->path, strerror(errno));
-    lines = lines_open_fd(fd, file->path, LINES_UTIL, err);
+    lines = lines_open_fd(fd, file->path, &util_lines, err);
     if (!lines)
         return -1;
     rc = read_rows(lines, m->kind, &head, take_merged, m, &read, err);
@@ -738,7 +748,7 @@ int util_rows_read(const char *path, enum util_kind kind,
                    struct util_head *head, util_take *take, void *arg,
                    struct util_read *read, struct jp_error *err)
 {
-    struct jp_lines *lines = lines_open(path, LINES_UTIL, err);
+    struct jp_lines *lines = lines_open(path, &util_lines, err);
     struct jp_error why = {""};
     int rc;
 
@@ -753,7 +763,8 @@ int util_rows_parse(const void *bytes, size_t len, enum util_kind kind,
                     struct util_head *head, util_take *take, void *arg,
                     struct util_read *read, struct jp_error *err)
 {
-    struct jp_lines *lines = lines_open_memory(bytes, len, "", LINES_UTIL, err);
+    struct jp_lines *lines =
+        lines_open_memory(bytes, len, "", &util_lines, err);
     int rc;
 
     if (!lines)

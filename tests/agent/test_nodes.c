@@ -125,8 +125,8 @@ static void test_round_trip(void **state)
     char lines[] = "1 1 78 9 25417103293 1795382101367878\n0 0 77 0\n"
                    "4294967296 0 1 0\nx\n2 2 79 -1\n0 0 1 0 -5 6\n"
                    "0 0 1 0 5 6 7\n";
-    struct jp_lines *in =
-        lines_open_memory(lines, sizeof(lines) - 1, "in", LINES_ENDS, NULL);
+    struct jp_lines *in = lines_open_memory(lines, sizeof(lines) - 1, "in",
+                                            &lines_limits[LINES_ENDS], NULL);
     struct jp_nodes *nodes;
     uint32_t bad = 0;
 

@@ -23,6 +23,13 @@
 #include "common/fileio.h"
 #include "tests/common/tempdir.h"
 
+/* Rows like those of the readers of plugins and features. */
+static const struct lines_limit
+    skipping = {"skipping", 0, 511, 0, 0, LINES_SKIP, "a test"},
+    refusing = {"refusing", 0, 64 * 1024, 0, 0, LINES_REFUSE, "a test"},
+    zipped = {"zipped", 0, 16 * 1024, 0, 0, LINES_SKIP, "a test"},
+    cutting = {"cutting", 1 << 20, 16384, 0, 5000, LINES_CUT, "a test"};
+
 enum { LIMIT_S = 60 };
 #define TERABYTE ((off_t) 1 << 40)
 
@@ -60,30 +67,30 @@ static void test_forms(void **state)
     static const struct {
         const char *text;
         size_t len;
-        enum lines_kind kind;
+        const struct lines_limit *limit;
         const char *expected; /* each line with a | after it */
         bool cut;
         const char *why; /* of the first that was left out */
     } rows[] = {
-        {"", 0, LINES_NULL, "", false, NULL},
-        {"\n", 1, LINES_NULL, "|", false, NULL},
-        {"a\nb\n", 4, LINES_NULL, "a|b|", false, NULL},
-        {"a\nb", 3, LINES_NULL, "a|b|", true, NULL},
-        {"a\r\n\r\nb\r\n", 8, LINES_NULL, "a||b|", false, NULL},
-        {"a\rb\n", 4, LINES_NULL, "a\rb|", false, NULL},
-        {"a\n\0\nb\n", 6, LINES_NULL, "a|b|", false, "x:2: a NUL byte (\"\")"},
-        {"a\nbc\0d\ne\n", 9, LINES_NULL, "a|e|", false,
+        {"", 0, &skipping, "", false, NULL},
+        {"\n", 1, &skipping, "|", false, NULL},
+        {"a\nb\n", 4, &skipping, "a|b|", false, NULL},
+        {"a\nb", 3, &skipping, "a|b|", true, NULL},
+        {"a\r\n\r\nb\r\n", 8, &skipping, "a||b|", false, NULL},
+        {"a\rb\n", 4, &skipping, "a\rb|", false, NULL},
+        {"a\n\0\nb\n", 6, &skipping, "a|b|", false, "x:2: a NUL byte (\"\")"},
+        {"a\nbc\0d\ne\n", 9, &skipping, "a|e|", false,
          "x:2: a NUL byte (\"bc\")"},
-        {"a\nbc\0d\ne\n", 9, LINES_DEBUG, "a|bc|e|", false,
+        {"a\nbc\0d\ne\n", 9, &lines_limits[LINES_DEBUG], "a|bc|e|", false,
          "x:2: a NUL byte (\"bc\")"},
-        {"\0\0\0\0", 4, LINES_NULL, "", true, "x:1: a NUL byte (\"\")"},
-        {"\0\0\0\0", 4, LINES_OUTPUT, "|", true, "x:1: a NUL byte (\"\")"},
+        {"\0\0\0\0", 4, &skipping, "", true, "x:1: a NUL byte (\"\")"},
+        {"\0\0\0\0", 4, &cutting, "|", true, "x:1: a NUL byte (\"\")"},
     };
 
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct jp_lines *lines = lines_open_memory(rows[i].text, rows[i].len,
-                                                   "x", rows[i].kind, NULL);
+                                                   "x", rows[i].limit, NULL);
         char got[64] = "", *text;
         size_t len, n = 0;
 
@@ -120,8 +127,9 @@ static void test_lengths(void **state)
             memset(bytes, 'x', lens[i] + 4);
             memcpy(bytes, "a\n", 2);
             memcpy(bytes + lens[i] + 2, "\nb", 3);
-            lines = lines_open_memory(bytes, lens[i] + 4, "f",
-                                      kind ? LINES_COPPER : LINES_DEBUG, NULL);
+            lines = lines_open_memory(
+                bytes, lens[i] + 4, "f",
+                kind ? &refusing : &lines_limits[LINES_DEBUG], NULL);
             assert_int_equal(lines_next(lines, &text, &len, NULL), 1);
             if (kind && !fits) { /* refused */
                 struct jp_error err = {""};
@@ -152,9 +160,11 @@ static void test_terabyte(void **state)
     char *path = sparse_file(*state, "a\n", TERABYTE);
 
     alarm(LIMIT_S);
-    for (int kind = 0; kind < LINES_KINDS; kind++) {
+    for (int kind = 0; kind <= LINES_KINDS; kind++) {
+        const struct lines_limit *limit =
+            kind == LINES_KINDS ? &refusing : &lines_limits[kind];
         struct jp_error err = {""};
-        struct jp_lines *lines = lines_open(path, (enum lines_kind) kind, &err);
+        struct jp_lines *lines = lines_open(path, limit, &err);
         char *text;
         size_t len;
         int rc;
@@ -164,7 +174,7 @@ static void test_terabyte(void **state)
         assert_string_equal(text, "a");
         while ((rc = lines_next(lines, &text, &len, &err)) > 0)
             ;
-        assert_int_equal(rc, lines_limits[kind].odd == LINES_REFUSE ? -1 : 0);
+        assert_int_equal(rc, limit->odd == LINES_REFUSE ? -1 : 0);
         assert_true(lines_bytes(lines) <= 2u << 20);
         assert_non_null(lines_left(lines)->why);
         assert_non_null(strstr(lines_left(lines)->first.text, path));
@@ -186,11 +196,11 @@ static void test_small_holes(void **state)
     for (off_t at = 0; at < (off_t) 1 << 29; at += 1 << 20)
         assert_int_equal(pwrite(fd, "\n", 1, at + 4096), 1);
     close(fd);
-    lines = lines_open(path, LINES_TABLE, NULL);
+    lines = lines_open(path, &lines_limits[LINES_TABLE], NULL);
     assert_non_null(lines);
     read_all(lines, &bytes);
     lines_close(lines);
-    lines = lines_open(path, LINES_UTIL, NULL);
+    lines = lines_open(path, &zipped, NULL);
     read_all(lines, &bytes);
     assert_true(lines_bytes(lines) < (64u << 20) + (2u << 20));
     assert_true(lines_left(lines)->early);
@@ -243,8 +253,8 @@ static void test_long_line(void **state)
 
     (void) state;
     alarm(LIMIT_S);
-    lines = lines_open_fd(endless('x', UINT64_C(1) << 30), "pipe", LINES_UTIL,
-                          NULL);
+    lines =
+        lines_open_fd(endless('x', UINT64_C(1) << 30), "pipe", &zipped, NULL);
     assert_int_equal(read_all(lines, &bytes), 0);
     assert_int_equal(lines_bytes(lines), 1 << 30);
     assert_int_equal(lines_left(lines)->too_long, 1);
@@ -262,14 +272,14 @@ static void test_empty_lines(void **state)
 
     (void) state;
     alarm(LIMIT_S);
-    lines = lines_open_fd(endless('\n', 100000000), "pipe", LINES_UTIL, NULL);
+    lines = lines_open_fd(endless('\n', 100000000), "pipe", &zipped, NULL);
     assert_int_equal(read_all(lines, &bytes), 100000000);
     assert_int_equal(bytes, 0);
     assert_null(lines_left(lines)->why);
     lines_close(lines);
     wait(NULL);
-    lines = lines_open_fd(endless('\n', 100000000), "ranks.jsonl", LINES_RANKS,
-                          NULL);
+    lines = lines_open_fd(endless('\n', 100000000), "ranks.jsonl",
+                          &lines_limits[LINES_RANKS], NULL);
     assert_int_equal(read_all(lines, &bytes), 1000000);
     assert_true(lines_left(lines)->early);
     assert_string_equal(lines_left(lines)->first.text,
@@ -294,13 +304,14 @@ static void test_most_bytes(void **state)
         text[i] = '\n';
     for (int over = 0; over < 2; over++) {
         lines = lines_open_memory(text, most + (unsigned) over, "s",
-                                  LINES_KERNEL, NULL);
+                                  &lines_limits[LINES_KERNEL], NULL);
         assert_int_equal(read_all(lines, &bytes), most / 64);
         assert_int_equal(lines_left(lines)->early, over);
         lines_close(lines);
     }
     /* the last line, of 64 bytes, begins one byte before the limit */
-    lines = lines_open_memory(text + 1, most + 63, "s", LINES_KERNEL, NULL);
+    lines = lines_open_memory(text + 1, most + 63, "s",
+                              &lines_limits[LINES_KERNEL], NULL);
     assert_int_equal(read_all(lines, &bytes), most / 64);
     assert_string_equal(lines_left(lines)->first.text,
                         "s:65537: more than 4194304 bytes");
@@ -319,7 +330,7 @@ static void test_growing(void **state)
     pid_t pid;
 
     alarm(LIMIT_S);
-    lines = lines_open(path, LINES_UTIL, NULL);
+    lines = lines_open(path, &zipped, NULL);
     assert_non_null(lines);
     pid = fork_child();
     if (pid == 0) {
@@ -356,12 +367,12 @@ static void test_kinds(void **state)
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         struct jp_error err = {""};
 
-        assert_null(lines_open(bad[i], LINES_RANKS, &err));
+        assert_null(lines_open(bad[i], &lines_limits[LINES_RANKS], &err));
         assert_non_null(strstr(err.text, bad[i]));
         errno = 0;
-        assert_null(lines_open_tail(bad[i], LINES_OUTPUT, &err));
+        assert_null(lines_open_tail(bad[i], &cutting, &err));
     }
-    assert_null(lines_open("/nonexistent", LINES_RANKS, NULL));
+    assert_null(lines_open("/nonexistent", &lines_limits[LINES_RANKS], NULL));
     assert_int_equal(errno, ENOENT);
     alarm(0);
     free(fifo);
@@ -383,7 +394,7 @@ static void test_stdin(void **state)
     close(ends[1]);
     assert_int_equal(dup2(ends[0], 0), 0);
     close(ends[0]);
-    lines = lines_open_fd(dup(0), "standard input", LINES_NULL, NULL);
+    lines = lines_open_fd(dup(0), "standard input", &skipping, NULL);
     assert_int_equal(read_all(lines, &bytes), 3);
     assert_int_equal(bytes, 11);
     lines_close(lines);
@@ -393,7 +404,7 @@ static void test_stdin(void **state)
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(write(ends[1], "one\n", 4), 4);
     clock_gettime(CLOCK_MONOTONIC, &begin);
-    lines = lines_open_fd(ends[0], "silent", LINES_ENDS, NULL);
+    lines = lines_open_fd(ends[0], "silent", &lines_limits[LINES_ENDS], NULL);
     lines_end_at(lines, (uint64_t) begin.tv_sec * 1000 +
                             (uint64_t) begin.tv_nsec / 1000000 + 1000);
     assert_int_equal(read_all(lines, &bytes), 1);
@@ -409,14 +420,15 @@ static void test_stdin(void **state)
 /* Files of /proc have no size. */
 static void test_proc(void **state)
 {
-    struct jp_lines *lines = lines_open("/proc/self/maps", LINES_KERNEL, NULL);
+    struct jp_lines *lines =
+        lines_open("/proc/self/maps", &lines_limits[LINES_KERNEL], NULL);
     uint64_t bytes;
 
     (void) state;
     assert_true(read_all(lines, &bytes) > 5);
     assert_null(lines_left(lines)->why);
     lines_close(lines);
-    lines = lines_open("/proc/self/maps", LINES_KERNEL, NULL);
+    lines = lines_open("/proc/self/maps", &lines_limits[LINES_KERNEL], NULL);
     lines_end_at(lines, 1); /* long ago */
     assert_int_equal(read_all(lines, &bytes), 0);
     assert_true(lines_left(lines)->early);
@@ -425,7 +437,7 @@ static void test_proc(void **state)
 
 static void test_tail(void **state)
 {
-    const off_t most = (off_t) lines_limits[LINES_OUTPUT].bytes;
+    const off_t most = (off_t) cutting.bytes;
     char *path = sparse_file(*state, "first\n", TERABYTE), *text;
     struct jp_lines *lines;
     size_t len;
@@ -434,14 +446,14 @@ static void test_tail(void **state)
     alarm(LIMIT_S);
     assert_int_equal(write(fd, "\nlast\n", 6), 6);
     close(fd);
-    lines = lines_open_tail(path, LINES_OUTPUT, NULL);
+    lines = lines_open_tail(path, &cutting, NULL);
     assert_int_equal(lines_next(lines, &text, &len, NULL), 1);
     assert_string_equal(text, "last");
     assert_int_equal(lines_next(lines, &text, &len, NULL), 0);
     lines_close(lines);
     /* a file that fits is read from its beginning */
     assert_int_equal(truncate(path, most), 0);
-    lines = lines_open_tail(path, LINES_OUTPUT, NULL);
+    lines = lines_open_tail(path, &cutting, NULL);
     assert_int_equal(lines_next(lines, &text, &len, NULL), 1);
     assert_string_equal(text, "first");
     lines_close(lines);
@@ -462,7 +474,7 @@ static void test_gzip(void **state)
     gz = gzopen(path, "wb");
     gzputs(gz, "a\nb\n");
     gzclose(gz);
-    lines = lines_open(path, LINES_UTIL, NULL);
+    lines = lines_open(path, &zipped, NULL);
     assert_int_equal(read_all(lines, &bytes), 2);
     assert_null(lines_left(lines)->why);
     lines_close(lines);
@@ -470,7 +482,7 @@ static void test_gzip(void **state)
     for (int i = 0; i < 256; i++)
         gzwrite(gz, zeros, sizeof(zeros));
     gzclose(gz);
-    lines = lines_open(path, LINES_UTIL, NULL);
+    lines = lines_open(path, &zipped, NULL);
     assert_int_equal(read_all(lines, &bytes), 0);
     assert_true(lines_left(lines)->early);
     assert_true(lines_bytes(lines) < 160u << 20);

@@ -452,7 +452,7 @@ static void test_tree(void **state)
 /* A line over the limit is refused, not truncated. */
 static void test_long_line(void **state)
 {
-    size_t n = lines_limits[LINES_COPPER].line + 2;
+    size_t n = copper_lines.line + 2;
     char *text = malloc(n);
     struct copper_stream s;
     struct jp_error err;

@@ -88,7 +88,8 @@ static void read_summary(void)
 
 static void read_task_lines(const uint8_t *data, size_t size, const char *path)
 {
-    struct jp_lines *in = lines_open_memory(data, size, "in", LINES_ENDS, NULL);
+    struct jp_lines *in =
+        lines_open_memory(data, size, "in", &lines_limits[LINES_ENDS], NULL);
     uint32_t bad = 0;
 
     assert(in);

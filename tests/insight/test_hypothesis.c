@@ -245,14 +245,14 @@ static void check_limit(const struct jp_limit *limit, const char *names[],
     assert_non_null(limit->reason);
     for (size_t k = 0; k < *n; k++)
         assert_string_not_equal(limit->name, names[k]);
-    assert_true(*n < JP_N_LIMITS + 64);
+    assert_true(*n < JP_N_LIMITS + 128);
     names[(*n)++] = limit->name;
 }
 
 /* The page puts the value of each limit in the place of {}. */
 static void test_limits(void **state)
 {
-    const char *names[JP_N_LIMITS + 64];
+    const char *names[JP_N_LIMITS + 128];
     size_t n = 0;
 
     (void) state;
