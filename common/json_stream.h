@@ -1,7 +1,7 @@
 /* json_stream.h - write JSON value by value, without a tree in memory.
  *
  * All JSON that jobprof prints goes through it, except for small documents that
- * are built as trees (report/summary_file.h). Numbers that are not
+ * are built as trees (report/json_tree.h). Numbers that are not
  * finite become null. key is NULL in an array; keys are the program's own and
  * need no escape. An error is kept until json_stream_close.
  */

@@ -344,17 +344,39 @@ static void put_figures(const void *data, const struct verdict_input *in,
 
 /* --- the card ------------------------------------------------------------- */
 
+/* What summary.json has of the clocks. */
+struct reported {
+    struct {
+        const char *clock_request;
+    } job;
+    struct {
+        const char *text;
+        struct {
+            uint64_t windows;
+        } probes;
+    } clock;
+};
+static const struct json_field reported_fields[] = {
+    JSON_FIELD(struct reported, job.clock_request),
+    JSON_FIELD(struct reported, clock.text),
+    JSON_FIELD(struct reported, clock.probes.windows),
+};
+static const struct json_fields reported_read =
+    JSON_FIELDS(struct reported, reported_fields);
+
 /* Prints how far the nodes' clocks are apart, of a step that asked for this
  * alone. */
-static void put_card(const json_t *summary, unsigned columns, FILE *out)
+static void put_card(const struct summary_file *summary, unsigned columns,
+                     FILE *out)
 {
     char text[CLOCKS_TEXT], *end;
+    struct reported r;
 
+    summary_file_own(summary, &reported_read, &r);
     if (!summary_file_without_nccl(summary) ||
-        !strcmp(summary_file_text(summary, "job.clock_request"), "off"))
+        !strcmp(r.job.clock_request, "off"))
         return;
-    clean_text(summary_file_text(summary, "clock.text"), JP_CLEAN_ASCII, text,
-               sizeof(text));
+    clean_text(r.clock.text, JP_CLEAN_ASCII, text, sizeof(text));
     if (!*text)
         return;
     /* the first sentence is the answer */
@@ -365,16 +387,16 @@ static void put_card(const json_t *summary, unsigned columns, FILE *out)
     text_out_wrap_fit(out, columns, 11, 11, text);
 }
 
-static const char *find_missing(const json_t *summary)
+static const char *find_missing(const struct summary_file *summary)
 {
-    const json_t *job = json_object_get(summary, "job");
-    const json_t *clock = json_object_get(summary, "clock");
-    const char *request = summary_file_text(job, "clock_request");
-    uint64_t windows = 0, nodes = 0;
+    struct reported r;
+    bool several = summary->job.nodes > 1 && summary->job.nodes != JSON_UNKNOWN;
+    bool none;
 
-    summary_file_count(clock, "probes.windows", &windows);
-    summary_file_count(job, "nodes", &nodes);
-    return *request && strcmp(request, "off") != 0 && nodes > 1 && !windows
+    summary_file_own(summary, &reported_read, &r);
+    none = !r.clock.probes.windows || r.clock.probes.windows == JSON_UNKNOWN;
+    return *r.job.clock_request && strcmp(r.job.clock_request, "off") != 0 &&
+                   several && none
                ? "--clock-profile left no probes: log.txt of the step says why"
                : NULL;
 }

@@ -80,21 +80,21 @@ static void leave_out(struct gathering *g, const char *what, const char *why)
         quote_printf(stderr, "jobprof: %s: left out: %s\n", what, why);
 }
 
-/* Adds a report or a baseline. Returns an exit status. */
-static int add_json(struct gathering *g, const char *what, const json_t *root)
-{
-    struct jp_error err = {""};
-    char why[160] = "";
+#define WHY 160 /* bytes of a reason */
 
-    switch (baseline_file_add(root, g->arguments->degraded, &g->all, why,
-                              sizeof(why), &err)) {
+/* Says what became of a report or a baseline. Returns an exit status. */
+static int tell_added(struct gathering *g, const char *what,
+                      enum baseline_added added, const char *why,
+                      const struct jp_error *err)
+{
+    switch (added) {
     case BASELINE_LEFT_OUT:
         leave_out(g, what, why);
         break;
     case BASELINE_UNREADABLE:
-        return fail(JP_EXIT_IO, what, &err);
+        return fail(JP_EXIT_IO, what, err);
     case BASELINE_CONFLICT:
-        return fail(JP_EXIT_USAGE, what, &err);
+        return fail(JP_EXIT_USAGE, what, err);
     case BASELINE_ADDED:
         break;
     }
@@ -105,15 +105,18 @@ static int add_json(struct gathering *g, const char *what, const json_t *root)
 static int add_dir(struct gathering *g, const char *dir)
 {
     struct jp_error err = {""};
-    json_t *root = summary_file_read(dir, SUMMARY_WHOLE, &err);
-    int rc = JP_EXIT_OK;
+    struct summary_file summary;
+    enum baseline_added added;
+    char why[WHY] = "";
 
-    if (root)
-        rc = add_json(g, dir, root);
-    else
+    if (summary_file_read(dir, SUMMARY_WHOLE, &summary, &err) < 0) {
         leave_out(g, dir, err.text);
-    json_decref(root);
-    return rc;
+        return JP_EXIT_OK;
+    }
+    added = baseline_file_add_report(&summary, g->arguments->degraded, &g->all,
+                                     why, sizeof(why), &err);
+    summary_file_fini(&summary);
+    return tell_added(g, dir, added, why, &err);
 }
 
 /* Adds a summary.json or a baseline. A file that was named has to be readable.
@@ -122,13 +125,15 @@ static int add_file(struct gathering *g, const char *path)
 {
     struct jp_error err = {""};
     json_t *root = baseline_file_load(path, &err);
-    int rc;
+    enum baseline_added added;
+    char why[WHY] = "";
 
     if (!root)
         return fail(JP_EXIT_IO, "", &err);
-    rc = add_json(g, path, root);
+    added = baseline_file_add(root, g->arguments->degraded, &g->all, why,
+                              sizeof(why), &err);
     json_decref(root);
-    return rc;
+    return tell_added(g, path, added, why, &err);
 }
 
 /* Adds everything that an argument means. */

@@ -91,8 +91,10 @@ static const struct cmd_options command_line = {
 };
 
 /* Loads the summary of the step that word means, which must be a single one.
- * Returns an exit status. The caller frees *root. */
-static int load(const char *word, const char *config, json_t **root)
+ * Returns an exit status. Free *summary, zeros before, with summary_file_fini.
+ */
+static int load(const char *word, const char *config,
+                struct summary_file *summary)
 {
     struct jp_error err = {""};
     char **dirs = NULL;
@@ -104,17 +106,11 @@ static int load(const char *word, const char *config, json_t **root)
         return fail(JP_EXIT_USAGE, "", err.text);
     if (n != 1)
         rc = fail(JP_EXIT_USAGE, word, "the job has several steps; name one");
-    else if (!(*root =
-                   summary_file_read(dirs[0], SUMMARY_WITHOUT_TABLES, &err)))
+    else if (summary_file_read(dirs[0], SUMMARY_WITHOUT_TABLES, summary, &err) <
+             0)
         rc = fail(JP_EXIT_IO, word, err.text);
     nodelist_free(dirs, n);
     return rc;
-}
-
-/* Whether the report's verdict is this word. */
-static bool has_word(const json_t *root, const char *word)
-{
-    return !strcmp(summary_file_text(root, "verdict.word"), word);
 }
 
 /* Something slower or a new finding takes precedence over missing data. */
@@ -123,20 +119,21 @@ static int exit_status(const struct jp_comparison *what,
 {
     if (done->slower || done->slower_answer || done->n_fresh)
         return JP_EXIT_FINDINGS;
-    if (has_word(what->a, "NODATA") || has_word(what->b, "NODATA") ||
-        done->has_nothing)
+    if ((what->a && summary_file_is(what->a, "NODATA")) ||
+        summary_file_is(what->b, "NODATA") || done->has_nothing)
         return JP_EXIT_NODATA;
     return done->incomplete ? JP_EXIT_INCOMPLETE : JP_EXIT_OK;
 }
 
 /* Compares and prints. baseline: replaces A's summary, or NULL. Returns an exit
  * status. */
-static int compare(const struct arguments *a, const json_t *const roots[2],
+static int compare(const struct arguments *a,
+                   const struct summary_file sides[2],
                    const struct jp_baseline *baseline)
 {
-    const struct jp_comparison what = {.a = roots[0],
+    const struct jp_comparison what = {.a = baseline ? NULL : &sides[0],
                                        .baseline = baseline,
-                                       .b = roots[1],
+                                       .b = &sides[1],
                                        .threshold = (double) a->threshold / 100,
                                        .names = {a->words[0], a->words[1]},
                                        .json = a->json};
@@ -144,7 +141,7 @@ static int compare(const struct arguments *a, const json_t *const roots[2],
     struct jp_error err;
 
     /* reports of early releases lack these rows */
-    if (baseline && !json_is_array(json_object_get(roots[1], "network")))
+    if (baseline && !sides[1].network)
         return fail(
             JP_EXIT_IO, a->words[1],
             "its report has no cells of the network; run jobprof report again");
@@ -223,7 +220,7 @@ static int find_earlier(struct arguments *a)
 int cmd_compare(int argc, char **argv)
 {
     struct arguments a = {.threshold = THRESHOLD};
-    json_t *roots[2] = {NULL, NULL};
+    struct summary_file sides[2] = {0};
     struct jp_baseline baseline = {0};
     int rc = cmd_options_parse(&command_line, argc, argv, &a);
     bool based;
@@ -246,15 +243,14 @@ int cmd_compare(int argc, char **argv)
     /* only A may be a baseline: B is the step in question */
     based = is_file(a.words[0]);
     rc = based ? load_baseline(a.words[0], &baseline)
-               : load(a.words[0], a.config, &roots[0]);
+               : load(a.words[0], a.config, &sides[0]);
     if (rc == JP_EXIT_OK)
-        rc = load(a.words[1], a.config, &roots[1]);
+        rc = load(a.words[1], a.config, &sides[1]);
     if (rc == JP_EXIT_OK)
-        rc = compare(&a, (const json_t *const *) roots,
-                     based ? &baseline : NULL);
+        rc = compare(&a, sides, based ? &baseline : NULL);
     baseline_fini(&baseline);
-    json_decref(roots[0]);
-    json_decref(roots[1]);
+    summary_file_fini(&sides[0]);
+    summary_file_fini(&sides[1]);
     free(a.found.dir);
     return rc;
 }

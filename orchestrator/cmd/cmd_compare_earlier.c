@@ -51,26 +51,23 @@ struct search {
 /* Reads the facts of a report. Returns -1 and err if it cannot be read. */
 static int read_facts(const char *dir, struct facts *f, struct jp_error *err)
 {
-    json_t *root = summary_file_read(dir, SUMMARY_WITHOUT_TABLES, err);
-    const json_t *job = summary_file_at(root, "job");
-    const json_t *iteration = summary_file_at(root, "iteration");
-    const char *word = summary_file_text(root, "verdict.word");
+    struct summary_file s;
 
-    if (!root)
+    if (summary_file_read(dir, SUMMARY_WITHOUT_TABLES, &s, err) < 0)
         return -1;
-    *f = (struct facts){.period_us = summary_file_real(iteration, "period_us"),
-                        .whole = strcmp(word, "INCOMPLETE") &&
-                                 strcmp(word, "NODATA")};
+    *f = (struct facts){.period_us = s.iteration.period_us,
+                        .whole = !summary_file_is(&s, "INCOMPLETE") &&
+                                 !summary_file_is(&s, "NODATA"),
+                        .job = json_count_or(s.job.id, 0),
+                        .restart = json_count_or(s.job.restart, 0),
+                        .n_ranks = json_count_or(s.job.ntasks, 0),
+                        .nodes = json_count_or(s.job.nodes, 0),
+                        .created_us = json_count_or(s.job.created_us, 0)};
     snprintf(f->name, sizeof(f->name), "%.*s", (int) sizeof(f->name) - 1,
-             summary_file_text(job, "name"));
+             s.job.name);
     snprintf(f->step, sizeof(f->step), "%.*s", (int) sizeof(f->step) - 1,
-             summary_file_text(job, "step"));
-    summary_file_count(job, "id", &f->job);
-    summary_file_count(job, "restart", &f->restart);
-    summary_file_count(job, "ntasks", &f->n_ranks);
-    summary_file_count(job, "nodes", &f->nodes);
-    summary_file_count(job, "created_us", &f->created_us);
-    json_decref(root);
+             s.job.step);
+    summary_file_fini(&s);
     return 0;
 }
 

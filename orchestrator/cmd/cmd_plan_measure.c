@@ -1,7 +1,7 @@
 /* cmd_plan_measure.c - read figures of an earlier step from its summary.json.
  *
- * The report may be from another machine or release, so each count is checked.
- * Its tables may be cut; then totals are divided by the number of ranks
+ * The report may be from another machine or release, so it is read without
+ * trust. Its tables may be cut; then totals are divided by the number of ranks
  * (get_means). All figures are of one rank or one communicator, because the
  * planner sizes the recorder's memory of a rank. */
 #include "orchestrator/cmd/cmd_plan.h"
@@ -15,63 +15,48 @@
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/report/summary_file.h"
 
-/* Reads the step's size and the sums over all ranks. */
-static int get_totals(const json_t *root, struct plan_measured *m,
+/* Sets the step's size and the sums over all ranks. */
+static int get_totals(const struct summary_file *s, struct plan_measured *m,
                       struct jp_error *err)
 {
-    const struct {
-        const char *path;
-        uint64_t *out;
-    } counts[] = {
-        {"job.nodes", &m->nodes},
-        {"job.ntasks", &m->tasks},
-        {"quality.records", &m->records},
-        {"quality.coll_records", &m->coll_records},
-        {"quality.p2p_records", &m->p2p_records},
-        {"quality.expected", &m->expected},
-        {"quality.lost", &m->lost},
-        {"quality.bytes_read", &m->bytes},
-    };
-
-    if (!json_is_object(summary_file_at(root, "job")))
+    if (!json_is_object(json_object_get(s->root, "job")))
         return error_set(err, "job: not an object");
-    if (!json_is_object(summary_file_at(root, "quality")))
+    if (!json_is_object(json_object_get(s->root, "quality")))
         return error_set(err, "quality: not an object");
-    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
-        if (summary_file_need_count(root, "", counts[i].path, counts[i].out,
-                                    err) < 0)
-            return -1;
+    m->nodes = json_count_or(s->job.nodes, 0);
+    m->tasks = json_count_or(s->job.ntasks, 0);
+    m->records = json_count_or(s->quality.records, 0);
+    m->coll_records = json_count_or(s->quality.coll_records, 0);
+    m->p2p_records = json_count_or(s->quality.p2p_records, 0);
+    m->expected = json_count_or(s->quality.expected, 0);
+    m->lost = json_count_or(s->quality.lost, 0);
+    m->bytes = json_count_or(s->quality.bytes_read, 0);
     return 0;
 }
 
 /* Returns the value of a knob that was set in that run; "" otherwise. A default
  * is no wish of the user, and an invalid value is ignored. */
-static const char *setting(const json_t *root, const char *key)
+static const char *setting(const struct summary_file *s, const char *key)
 {
-    const json_t *rows = summary_file_at(root, "job.settings");
     const struct jp_grammar *grammar = grammar_nccl();
-    size_t i;
-    const json_t *row;
+    int knob = grammar_find_knob(grammar, key);
 
-    json_array_foreach((json_t *) rows, i, row)
-    {
-        const char *value = summary_file_text(row, "value");
-        int knob = grammar_find_knob(grammar, key);
+    for (size_t i = 0; knob >= 0 && i < s->job.n_settings; i++) {
+        const struct summary_setting *row = &s->job.settings[i];
 
-        if (!strcmp(summary_file_text(row, "key"), key) &&
-            strcmp(summary_file_text(row, "source"), "default") != 0 &&
-            knob >= 0 && knob_check(&grammar->knobs[knob], value, NULL) == 0)
-            return value;
+        if (!strcmp(row->key, key) && strcmp(row->source, "default") != 0 &&
+            knob_check(&grammar->knobs[knob], row->value, NULL) == 0)
+            return row->value;
     }
     return "";
 }
 
-/* Reads the mode, the release, and the settings that change the meaning of
+/* Sets the mode, the release, and the settings that change the meaning of
  * counts. */
-static void get_settings(const json_t *root, struct plan_measured *m)
+static void get_settings(const struct summary_file *s, struct plan_measured *m)
 {
-    const char *mode = summary_file_text(root, "job.nccl_mode");
-    const char *iterations = setting(root, "iterations");
+    const char *mode = s->job.nccl_mode;
+    const char *iterations = setting(s, "iterations");
     int knob = grammar_find_knob(grammar_nccl(), "iterations");
 
     /* mode 0 is off, and plan recorded nothing */
@@ -81,55 +66,32 @@ static void get_settings(const json_t *root, struct plan_measured *m)
     if (*iterations)
         knob_number(&grammar_nccl()->knobs[knob], iterations, &m->iterations,
                     NULL);
-    snprintf(m->release, sizeof(m->release), "%s", setting(root, "nccl"));
-    m->p2p_off = !strcmp(setting(root, "p2p"), "off");
+    snprintf(m->release, sizeof(m->release), "%s", setting(s, "nccl"));
+    m->p2p_off = !strcmp(setting(s, "p2p"), "off");
 }
 
 /* --- ranks --------------------------------------------------------------- */
 
-/* A rank in one communicator; a process is a rank in several. */
-struct member {
-    const char *host;
-    int64_t pid;
-    uint64_t colls, p2p;
-};
-
-/* Orders by host and process id. */
+/* Orders rows of the table of ranks by host and process id. A row is a rank in
+ * one communicator; a process is a rank in several. */
 static int by_process(const void *a, const void *b)
 {
-    const struct member *x = a, *y = b;
+    const struct summary_rank *x = a, *y = b;
     int hosts = strcmp(x->host, y->host);
 
     return hosts ? hosts : (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* Reads a row of the table of ranks. i: its index, for messages. */
-static int read_member(const json_t *row, size_t i, struct member *out,
-                       struct jp_error *err)
-{
-    const json_t *pid = summary_file_at(row, "pid");
-    char where[32];
-
-    *out = (struct member){.host = summary_file_text(row, "host")};
-    if (!json_is_object(row) || !json_is_integer(pid))
-        return error_set(err, "ranks[%zu].pid: not a number", i);
-    out->pid = json_integer_value(pid);
-    snprintf(where, sizeof(where), "ranks[%zu]", i);
-    if (summary_file_need_count(row, where, "records", &out->colls, err) < 0)
-        return -1;
-    return summary_file_need_count(row, where, "p2p_records", &out->p2p, err);
-}
-
 /* Adds up the n communicators of one process, and keeps the maximum of all
  * processes. */
-static void take_process(struct plan_measured *m, const struct member *of,
+static void take_process(struct plan_measured *m, const struct summary_rank *of,
                          size_t n)
 {
     uint64_t colls = 0, p2p = 0;
 
     for (size_t i = 0; i < n; i++) {
-        colls = num_add(colls, of[i].colls);
-        p2p = num_add(p2p, of[i].p2p);
+        colls = num_add(colls, json_count_or(of[i].records, 0));
+        p2p = num_add(p2p, json_count_or(of[i].p2p_records, 0));
     }
     m->processes++;
     m->colls = colls > m->colls ? colls : m->colls;
@@ -137,19 +99,18 @@ static void take_process(struct plan_measured *m, const struct member *of,
     m->comms = n > m->comms ? n : m->comms;
 }
 
-/* Reads all ranks and takes the maximum over processes. */
-static int get_processes(const json_t *rows, struct plan_measured *m,
+/* Sorts all ranks and takes the maximum over processes. */
+static int get_processes(struct summary_file *s, struct plan_measured *m,
                          struct jp_error *err)
 {
-    size_t n = json_array_size(rows), end;
-    struct member *members = calloc(n + 1, sizeof(*members));
-    int rc = members ? 0 : error_set(err, "out of memory");
+    struct summary_rank *members = s->ranks;
+    size_t n = s->n_ranks, end;
 
-    for (size_t i = 0; i < n && rc == 0; i++)
-        rc = read_member(json_array_get(rows, i), i, &members[i], err);
-    if (rc == 0 && n)
-        qsort(members, n, sizeof(*members), by_process);
-    for (size_t i = 0; i < n && rc == 0; i = end) {
+    for (size_t i = 0; i < n; i++)
+        if (members[i].pid == INT64_MIN)
+            return error_set(err, "ranks[%zu].pid: not a number", i);
+    qsort(members, n, sizeof(*members), by_process);
+    for (size_t i = 0; i < n; i = end) {
         /* the members are sorted, so each host is one run */
         m->hosts += i == 0 || strcmp(members[i].host, members[i - 1].host) != 0;
         /* the rows of one process */
@@ -157,8 +118,7 @@ static int get_processes(const json_t *rows, struct plan_measured *m,
             end++;
         take_process(m, members + i, end - i);
     }
-    free(members);
-    return rc;
+    return 0;
 }
 
 /* Returns a / b, rounded up; 0 if b is 0. */
@@ -179,29 +139,17 @@ static uint64_t scaled(uint64_t sum, uint64_t listed, uint64_t left_out)
 }
 
 /* If not all ranks are listed, divides the totals by the step's tasks. */
-static int get_means(const json_t *root, struct plan_measured *m,
+static int get_means(const struct summary_file *s, struct plan_measured *m,
                      struct jp_error *err)
 {
-    const json_t *comms = summary_file_at(root, "comms");
     uint64_t members = 0, tasks = m->tasks;
-    size_t i;
-    const json_t *row;
 
-    json_array_foreach((json_t *) comms, i, row)
-    {
-        uint64_t seen = 0;
-        char where[32];
-
-        snprintf(where, sizeof(where), "comms[%zu]", i);
-        if (summary_file_need_count(row, where, "ranks_seen", &seen, err) < 0)
-            return -1;
-        members = num_add(members, seen);
-    }
+    for (size_t i = 0; i < s->n_comms; i++)
+        members = num_add(members, json_count_or(s->comms[i].ranks_seen, 0));
     /* without a job, the report has the number of ranks that the communicators
      * have */
-    if (!tasks && summary_file_need_count(root, "", "quality.ranks_expected",
-                                          &tasks, err) < 0)
-        return -1;
+    if (!tasks)
+        tasks = json_count_or(s->quality.ranks_expected, 0);
     if (!tasks)
         return error_set(
             err, "ranks: empty, and the number of ranks that ran is unknown");
@@ -217,17 +165,15 @@ static int get_means(const json_t *root, struct plan_measured *m,
     return 0;
 }
 
-/* Reads the counts of one rank, from the table of ranks if it is complete. */
-static int get_ranks(const json_t *root, struct plan_measured *m,
+/* Finds the counts of one rank, from the table of ranks if it is complete. */
+static int get_ranks(struct summary_file *s, struct plan_measured *m,
                      struct jp_error *err)
 {
-    const json_t *rows = summary_file_at(root, "ranks");
-
-    if (!json_is_array(rows))
+    if (!s->ranks)
         return error_set(err, "ranks: not an array");
-    if (m->left_out.ranks || !json_array_size(rows))
-        return get_means(root, m, err);
-    if (get_processes(rows, m, err) < 0)
+    if (m->left_out.ranks || !s->n_ranks)
+        return get_means(s, m, err);
+    if (get_processes(s, m, err) < 0)
         return -1;
     /* a folder of logs has no job, so count the processes */
     if (!m->tasks && !m->nodes) {
@@ -241,24 +187,13 @@ static int get_ranks(const json_t *root, struct plan_measured *m,
 
 /* Finds the communicator with the most collectives. Each rank of a communicator
  * takes part in each of its collectives, so no division is needed. */
-static int get_busiest(const json_t *root, struct plan_measured *m,
-                       struct jp_error *err)
+static void get_busiest(const struct summary_file *s, struct plan_measured *m)
 {
-    const json_t *comms = summary_file_at(root, "comms");
-    size_t i;
-    const json_t *row;
+    for (size_t i = 0; i < s->n_comms; i++) {
+        uint64_t ops = json_count_or(s->comms[i].ops, 0);
 
-    json_array_foreach((json_t *) comms, i, row)
-    {
-        uint64_t ops = 0;
-        char where[32];
-
-        snprintf(where, sizeof(where), "comms[%zu]", i);
-        if (summary_file_need_count(row, where, "ops", &ops, err) < 0)
-            return -1;
         m->busiest = ops > m->busiest ? ops : m->busiest;
     }
-    return 0;
 }
 
 /* --- the rate of collectives in one communicator ------------------------- */
@@ -270,44 +205,35 @@ static int get_busiest(const json_t *root, struct plan_measured *m,
 #define SHORTEST_US SECOND_US
 #define SHORTEST_RECORDER_US (SECOND_US / 10)
 
-/* Operations of one communicator in one slice of time. */
-struct slice {
-    uint64_t comm, from, to, ops;
-};
-
-/* Orders by communicator and start. */
+/* Orders slices of time of communicators by communicator and start. */
 static int by_slice(const void *a, const void *b)
 {
-    const struct slice *x = a, *y = b;
+    const struct summary_window *x = a, *y = b;
 
-    if (x->comm != y->comm)
-        return x->comm < y->comm ? -1 : 1;
-    return (x->from > y->from) - (x->from < y->from);
+    if (x->comm_index != y->comm_index)
+        return x->comm_index < y->comm_index ? -1 : 1;
+    return (x->t0_us > y->t0_us) - (x->t0_us < y->t0_us);
 }
 
-/* Reads a row of the table of windows. i: its index, for messages. */
-static int read_slice(const json_t *row, size_t i, struct slice *out,
-                      struct jp_error *err)
+/* Whether the row has all that a slice of time needs. */
+static bool is_slice(const struct summary_window *w)
 {
-    *out = (struct slice){0};
-    if (!summary_file_count(row, "comm_index", &out->comm) ||
-        !summary_file_count(row, "t0_us", &out->from) ||
-        !summary_file_count(row, "t1_us", &out->to) ||
-        !summary_file_count(row, "ops", &out->ops) || out->to <= out->from)
-        return error_set(err, "windows[%zu]: not a time slice", i);
-    return 0;
+    return w->comm_index != JSON_UNKNOWN && w->t0_us != JSON_UNKNOWN &&
+           w->t1_us != JSON_UNKNOWN && w->ops != JSON_UNKNOWN &&
+           w->t1_us > w->t0_us;
 }
 
 /* The length to which slices are merged, at least the shortest useful one. A
  * shorter run is one slice. */
-static uint64_t slice_length(const struct slice *slices, size_t n,
+static uint64_t slice_length(const struct summary_window *slices, size_t n,
                              uint64_t shortest)
 {
-    uint64_t from = UINT64_MAX, to = 0, width = slices[0].to - slices[0].from;
+    uint64_t width = slices[0].t1_us - slices[0].t0_us;
+    uint64_t from = UINT64_MAX, to = 0;
 
     for (size_t i = 0; i < n; i++) {
-        from = slices[i].from < from ? slices[i].from : from;
-        to = slices[i].to > to ? slices[i].to : to;
+        from = slices[i].t0_us < from ? slices[i].t0_us : from;
+        to = slices[i].t1_us > to ? slices[i].t1_us : to;
     }
     if (to - from < shortest)
         return to - from;
@@ -326,16 +252,17 @@ static uint64_t per_second(uint64_t ops, uint64_t time_us)
 /* Takes the maximum number of operations in any period of that length, in one
  * communicator. Slices are sorted by communicator and start; one pass with two
  * indices is enough. */
-static void take_peak(struct plan_measured *m, const struct slice *slices,
-                      size_t n, uint64_t length)
+static void take_peak(struct plan_measured *m,
+                      const struct summary_window *slices, size_t n,
+                      uint64_t length)
 {
     uint64_t most = 0, ops = 0;
     size_t first = 0;
 
     for (size_t i = 0; i < n; i++) {
         /* drops what belongs to another communicator or to an earlier period */
-        for (; slices[first].comm != slices[i].comm ||
-               slices[i].from - slices[first].from >= length;
+        for (; slices[first].comm_index != slices[i].comm_index ||
+               slices[i].t0_us - slices[first].t0_us >= length;
              first++)
             ops -= slices[first].ops;
         ops += slices[i].ops;
@@ -347,96 +274,66 @@ static void take_peak(struct plan_measured *m, const struct slice *slices,
 
 /* For records without times: a communicator's operations divided by the time
  * that they took. This is an upper bound. */
-static int take_busiest(const json_t *root, struct plan_measured *m,
-                        struct jp_error *err)
+static void take_busiest(const struct summary_file *s, struct plan_measured *m)
 {
-    const json_t *comms = summary_file_at(root, "comms");
-    size_t i;
-    const json_t *row;
+    for (size_t i = 0; i < s->n_comms; i++) {
+        uint64_t ops = json_count_or(s->comms[i].ops, 0);
+        uint64_t time_us = json_count_or(s->comms[i].time_us, 0);
+        uint64_t rate = time_us ? per_second(ops, time_us) : 0;
 
-    json_array_foreach((json_t *) comms, i, row)
-    {
-        uint64_t ops = 0, time_us = 0, rate;
-        char where[32];
-
-        snprintf(where, sizeof(where), "comms[%zu]", i);
-        if (summary_file_need_count(row, where, "ops", &ops, err) < 0 ||
-            summary_file_need_count(row, where, "time_us", &time_us, err) < 0)
-            return -1;
-        rate = time_us ? per_second(ops, time_us) : 0;
         m->rate = rate > m->rate ? rate : m->rate;
     }
-    return 0;
 }
 
 /* Finds the rate of collectives in one communicator. */
-static int get_rate(const json_t *root, struct plan_measured *m,
+static int get_rate(struct summary_file *s, struct plan_measured *m,
                     struct jp_error *err)
 {
-    const json_t *rows = summary_file_at(root, "windows");
-    size_t n = json_array_size(rows);
-    struct slice *slices;
-    int rc = 0;
+    struct summary_window *slices = s->windows;
+    size_t n = s->n_windows;
 
-    if (!n)
-        return take_busiest(root, m, err);
-    slices = calloc(n, sizeof(*slices));
-    if (!slices)
-        return error_set(err, "out of memory");
-    for (size_t i = 0; i < n && rc == 0; i++)
-        rc = read_slice(json_array_get(rows, i), i, &slices[i], err);
-    if (rc == 0) {
-        qsort(slices, n, sizeof(*slices), by_slice);
-        take_peak(m, slices, n,
-                  /* the recorder's times are exact enough for shorter slices */
-                  slice_length(slices, n,
-                               profiler_get(m->mode)->counts
-                                   ? SHORTEST_RECORDER_US
-                                   : SHORTEST_US));
+    if (!n) {
+        take_busiest(s, m);
+        return 0;
     }
-    free(slices);
-    return rc;
+    for (size_t i = 0; i < n; i++)
+        if (!is_slice(&slices[i]))
+            return error_set(err, "windows[%zu]: not a time slice", i);
+    qsort(slices, n, sizeof(*slices), by_slice);
+    take_peak(m, slices, n,
+              /* the recorder's times are exact enough for shorter slices */
+              slice_length(slices, n,
+                           profiler_get(m->mode)->counts ? SHORTEST_RECORDER_US
+                                                         : SHORTEST_US));
+    return 0;
 }
 
 /* --- all ----------------------------------------------------------------- */
 
-/* Reads how many rows of its tables summary.json leaves out. */
-static int get_left_out(const json_t *root, struct plan_measured *m,
-                        struct jp_error *err)
+/* Sets how many rows of its tables summary.json has and leaves out. */
+static void get_left_out(const struct summary_file *s, struct plan_measured *m)
 {
-    const json_t *object = summary_file_at(root, "left_out");
-    const struct {
-        const char *key;
-        uint64_t *listed, *left_out;
-    } tables[] = {
-        {"ranks", &m->listed.ranks, &m->left_out.ranks},
-        {"comms", &m->listed.comms, &m->left_out.comms},
-        {"windows", &m->listed.windows, &m->left_out.windows},
-    };
-
-    for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
-        const char *key = tables[i].key;
-
-        *tables[i].listed = json_array_size(json_object_get(root, key));
-        if (summary_file_need_count(object, "left_out", key, tables[i].left_out,
-                                    err) < 0)
-            return -1;
-    }
-    return 0;
+    m->listed.ranks = s->n_ranks;
+    m->listed.comms = s->n_comms;
+    m->listed.windows = s->n_windows;
+    m->left_out.ranks = json_count_or(s->left_out.ranks, 0);
+    m->left_out.comms = json_count_or(s->left_out.comms, 0);
+    m->left_out.windows = json_count_or(s->left_out.windows, 0);
 }
 
-/* Reads all figures. Without records only the totals are read. */
-static int read_root(const json_t *root, struct plan_measured *m,
-                     struct jp_error *err)
+/* Finds all figures. Without records only the totals are there. The rows of the
+ * long tables are sorted. */
+static int measure(struct summary_file *s, struct plan_measured *m,
+                   struct jp_error *err)
 {
-    if (get_totals(root, m, err) < 0)
-        return error_wrap(err, "%s", m->path);
-    get_settings(root, m);
-    if (m->records &&
-        (get_left_out(root, m, err) < 0 || get_ranks(root, m, err) < 0 ||
-         get_busiest(root, m, err) < 0 || get_rate(root, m, err) < 0))
-        return error_wrap(err, "%s", m->path);
-    return 0;
+    if (get_totals(s, m, err) < 0)
+        return -1;
+    get_settings(s, m);
+    if (!m->records)
+        return 0;
+    get_left_out(s, m);
+    get_busiest(s, m);
+    return get_ranks(s, m, err) < 0 || get_rate(s, m, err) < 0 ? -1 : 0;
 }
 
 enum jp_exit plan_measure(const char *step_dir, struct plan_measured *out,
@@ -445,7 +342,7 @@ enum jp_exit plan_measure(const char *step_dir, struct plan_measured *out,
     struct plan_measured m = {
         .path = text_format("%s/" JP_SUMMARY_NAME, step_dir)};
     enum jp_exit rc = JP_EXIT_USAGE;
-    json_t *root = NULL;
+    struct summary_file s = {0};
 
     if (!m.path) {
         error_set(err, "out of memory");
@@ -459,12 +356,15 @@ enum jp_exit plan_measure(const char *step_dir, struct plan_measured *out,
         rc = JP_EXIT_NODATA;
         goto out;
     }
-    root = summary_file_read(step_dir, SUMMARY_WHOLE, err);
-    if (!root || read_root(root, &m, err) < 0)
+    if (summary_file_read(step_dir, SUMMARY_WHOLE, &s, err) < 0)
         goto out;
+    if (measure(&s, &m, err) < 0) {
+        error_wrap(err, "%s", m.path);
+        goto out;
+    }
     if (!m.records) {
         error_set(err, "%s: no records to plan from: %s", m.path,
-                  summary_file_text(root, "verdict.text"));
+                  s.verdict.text);
         rc = JP_EXIT_NODATA;
         goto out;
     }
@@ -473,7 +373,7 @@ enum jp_exit plan_measure(const char *step_dir, struct plan_measured *out,
     m.path = NULL;
     rc = JP_EXIT_OK;
 out:
-    json_decref(root);
+    summary_file_fini(&s);
     free(m.path);
     return rc;
 }

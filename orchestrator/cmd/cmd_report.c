@@ -182,15 +182,13 @@ static int parse(int argc, char **argv, struct arguments *a)
 /* Whether the step used NCCL; if not, known issues of NCCL do not matter. */
 static bool has_used_nccl(const char *dir)
 {
-    json_t *root = summary_file_read(dir, SUMMARY_WITHOUT_TABLES, NULL);
-    const json_t *quality = summary_file_at(root, "quality");
-    uint64_t records = 0, in_flight = 0;
+    struct summary_file s;
     bool used;
 
-    summary_file_count(quality, "records", &records);
-    summary_file_count(quality, "in_flight", &in_flight);
-    used = records || in_flight;
-    json_decref(root);
+    summary_file_read(dir, SUMMARY_WITHOUT_TABLES, &s, NULL);
+    used = json_count_or(s.quality.records, 0) ||
+           json_count_or(s.quality.in_flight, 0);
+    summary_file_fini(&s);
     return used;
 }
 

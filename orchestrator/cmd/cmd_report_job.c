@@ -78,25 +78,23 @@ static int by_comm(const void *a, const void *b)
 }
 
 /* Keeps the communicators of which the step's report has some ranks. */
-static int take_comms(struct job *job, size_t step, const json_t *comms)
+static int take_comms(struct job *job, size_t step,
+                      const struct summary_file *s)
 {
-    size_t n = json_array_size(comms);
+    size_t n = s->n_comms < COMMS_MAX ? s->n_comms : COMMS_MAX;
 
-    n = n < COMMS_MAX ? n : COMMS_MAX;
     if (vector_resize(&job->partials, job->n_partials + n + 1,
                       sizeof(*job->partials)) < 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
-        const json_t *comm = json_array_get(comms, i);
+        const struct summary_comm *comm = &s->comms[i];
         struct partial *p = &job->partials[job->n_partials];
-        uint64_t seen = 0;
 
-        *p = (struct partial){.step = step};
-        if (!summary_file_count(comm, "n_ranks", &p->n_ranks) ||
-            !summary_file_count(comm, "ranks_seen", &seen) || !seen ||
-            seen >= p->n_ranks)
+        *p = (struct partial){.step = step, .n_ranks = comm->n_ranks};
+        if (comm->n_ranks == JSON_UNKNOWN || !comm->ranks_seen ||
+            comm->ranks_seen >= comm->n_ranks)
             continue;
-        p->id = strdup(summary_file_text(comm, "id"));
+        p->id = strdup(comm->id);
         if (!p->id)
             return -1;
         job->n_partials++;
@@ -110,24 +108,22 @@ static int take_step(struct job *job, const char *job_dir, const char *name)
 {
     char *dir = text_format("%s/%s", job_dir, name);
     struct step *step = &job->steps[job->n];
-    json_t *root;
+    struct summary_file s;
     int rc = 0;
 
     if (!dir)
         return -1;
     if (stepdir_is_folder(dir) && !stepdir_has(dir, JP_SUMMARY_NAME))
         job->unreported++;
-    root = summary_file_read(dir, SUMMARY_WHOLE, NULL);
-    if (root && stepdir_has(dir, "raw")) {
-        *step = (struct step){.name = strdup(name), .group = job->n};
-        if (!summary_file_count(root, "quality.ranks_seen", &step->ranks))
-            step->ranks = 0;
+    if (summary_file_read(dir, SUMMARY_WHOLE, &s, NULL) == 0 &&
+        stepdir_has(dir, "raw")) {
+        *step = (struct step){.name = strdup(name),
+                              .group = job->n,
+                              .ranks = json_count_or(s.quality.ranks_seen, 0)};
         job->n += step->name != NULL;
-        rc = step->name
-                 ? take_comms(job, job->n - 1, summary_file_at(root, "comms"))
-                 : -1;
+        rc = step->name ? take_comms(job, job->n - 1, &s) : -1;
     }
-    json_decref(root);
+    summary_file_fini(&s);
     free(dir);
     return rc;
 }

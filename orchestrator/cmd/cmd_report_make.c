@@ -207,13 +207,13 @@ struct older {
 /* Reads the counts of an earlier report. */
 static struct older older_report(const struct report_session *session)
 {
-    json_t *root =
-        summary_file_read(session->dir, SUMMARY_WITHOUT_TABLES, NULL);
-    struct older older = {.features = feature_reported(root)};
+    struct summary_file s;
+    struct older older;
 
-    if (!summary_file_count(root, "quality.records", &older.records))
-        older.records = 0;
-    json_decref(root);
+    summary_file_read(session->dir, SUMMARY_WITHOUT_TABLES, &s, NULL);
+    older = (struct older){.features = feature_reported(s.root),
+                           .records = json_count_or(s.quality.records, 0)};
+    summary_file_fini(&s);
     return older;
 }
 
@@ -493,15 +493,15 @@ static int exit_status(const struct report_options *options,
 
 void cmd_report_recall_end(const char *dir, struct jp_nodes *nodes)
 {
-    json_t *root = summary_file_read(dir, SUMMARY_WITHOUT_TABLES, NULL);
-    const json_t *end = summary_file_at(root, "end");
+    struct summary_file s;
 
-    nodes->job_state = crash_state_find(summary_file_text(end, "job_state"));
+    summary_file_read(dir, SUMMARY_WITHOUT_TABLES, &s, NULL);
+    nodes->job_state = crash_state_find(s.end.job_state);
     /* a job that ran then may have ended since */
-    if (nodes->job_state <= SLURMJOB_RUNNING ||
-        !summary_file_count(end, "job_end_us", &nodes->job_end_us))
-        nodes->job_end_us = 0;
-    json_decref(root);
+    nodes->job_end_us = nodes->job_state <= SLURMJOB_RUNNING
+                            ? 0
+                            : json_count_or(s.end.job_end_us, 0);
+    summary_file_fini(&s);
 }
 
 /* Asks Slurm, if a task or node failed. The number may belong to a job of

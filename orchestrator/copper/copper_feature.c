@@ -235,27 +235,56 @@ static void put_tiles(const struct jp_report *report,
         FIG_COUNT(c->total[COPPER_OPERATIONS]));
 }
 
+/* What summary.json has of Copper's profiles. */
+struct reported {
+    struct {
+        struct {
+            uint64_t total_counted_fuse_operations, total_cache_hits;
+            uint64_t metadata_enoent_ttl_serves;
+            double latency_without_init_us;
+        } totals;
+        struct {
+            uint64_t counted, ranks;
+        } coverage;
+    } copper;
+};
+#define REPORTED(member) JSON_FIELD(struct reported, copper.member)
+static const struct json_field reported_fields[] = {
+    REPORTED(totals.total_counted_fuse_operations),
+    REPORTED(totals.total_cache_hits),
+    REPORTED(totals.metadata_enoent_ttl_serves),
+    REPORTED(totals.latency_without_init_us),
+    REPORTED(coverage.counted),
+    REPORTED(coverage.ranks),
+};
+#undef REPORTED
+static const struct json_fields reported_read =
+    JSON_FIELDS(struct reported, reported_fields);
+
+/* A count, "-" if it is unknown. */
+#define SAY_COUNT(n) ((n) == JSON_UNKNOWN ? "-" : FIG_COUNT(n))
+
 /* Prints one line on Copper's profiles. */
-static void put_card(const json_t *summary, unsigned columns, FILE *out)
+static void put_card(const struct summary_file *summary, unsigned columns,
+                     FILE *out)
 {
-    const json_t *copper = json_object_get(summary, COPPER_FEATURE);
-    const json_t *totals = json_object_get(copper, "totals");
-    uint64_t ops, hits = 0, saved = 0, us = 0;
+    struct reported r;
+    uint64_t ops;
     char ranks[64];
 
+    summary_file_own(summary, &reported_read, &r);
+    ops = r.copper.totals.total_counted_fuse_operations;
     /* no profiles of Copper */
-    if (!summary_file_count(totals, "total_counted_fuse_operations", &ops))
+    if (ops == JSON_UNKNOWN)
         return;
-    summary_file_count(totals, "total_cache_hits", &hits);
-    summary_file_count(totals, "metadata_enoent_ttl_serves", &saved);
-    summary_file_count(totals, "latency_without_init_us", &us);
     text_out_fit(out, columns,
                  "  copper   ranks %s, %s operations, %s hits, %s lookups "
                  "saved, %s",
-                 card_of(json_object_get(copper, "coverage"), "counted",
-                         "ranks", ranks, sizeof(ranks)),
-                 FIG_COUNT(ops), FIG_COUNT(hits), FIG_COUNT(saved),
-                 FIG_US((double) us));
+                 card_of(r.copper.coverage.counted, r.copper.coverage.ranks,
+                         ranks, sizeof(ranks)),
+                 FIG_COUNT(ops), SAY_COUNT(r.copper.totals.total_cache_hits),
+                 SAY_COUNT(r.copper.totals.metadata_enoent_ttl_serves),
+                 FIG_US(r.copper.totals.latency_without_init_us));
 }
 
 /* --- the feature ---------------------------------------------------------- */

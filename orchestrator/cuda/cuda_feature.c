@@ -148,11 +148,37 @@ static const struct jp_html_section sections[] = {
 
 /* --- the card ------------------------------------------------------------- */
 
-static const char *find_missing(const json_t *summary)
+/* What summary.json has of the settings that ask for the counters. */
+struct asked_row {
+    const char *key, *value;
+};
+struct asked {
+    struct {
+        struct asked_row *util_settings;
+        size_t n_util_settings;
+    } job;
+};
+static const struct json_field asked_row_fields[] = {
+    JSON_FIELD(struct asked_row, key), JSON_FIELD(struct asked_row, value)};
+static const struct json_fields asked_row_read =
+    JSON_FIELDS(struct asked_row, asked_row_fields);
+static const struct json_field asked_fields[] = {JSON_FIELD_ROWS(
+    struct asked, job.util_settings, job.n_util_settings, asked_row_read)};
+static const struct json_fields asked_read =
+    JSON_FIELDS(struct asked, asked_fields);
+
+static const char *find_missing(const struct summary_file *summary)
 {
-    return !strcmp(summary_file_setting(summary, "util_settings", "cuda"),
-                   "1") &&
-                   !json_object_size(json_object_get(summary, CUDA_FEATURE))
+    struct asked own;
+    bool asked = false;
+
+    summary_file_own(summary, &asked_read, &own);
+    for (size_t i = 0; i < own.job.n_util_settings; i++)
+        asked |= !strcmp(own.job.util_settings[i].key, "cuda") &&
+                 !strcmp(own.job.util_settings[i].value, "1");
+    json_fields_fini(&asked_read, &own);
+    return asked && !json_object_size(
+                        json_object_get(summary->root, CUDA_FEATURE))
                ? "cuda=1 counted no calls: log.txt of the step says why"
                : NULL;
 }

@@ -46,7 +46,7 @@ struct process {
 /* The report that is read. */
 struct report {
     const char *dir;
-    json_t *summary;
+    struct summary_file summary;
     struct metrics_set *set;
     char job[PID_BYTES], step[NAME_BYTES];
     struct comm *comms;
@@ -344,13 +344,9 @@ static int add_operations(struct report *r, struct jp_error *err)
 /* Counts the findings, by kind and in sum. 0, or -1: no memory. */
 static int add_findings(const struct report *r, double *node)
 {
-    const json_t *findings = summary_file_at(r->summary, "findings"), *f;
-    size_t i;
-
     node[METRIC_HANGS] = node[METRIC_LATE_RANKS] = 0;
-    json_array_foreach(findings, i, f)
-    {
-        const char *kind = summary_file_text(f, "kind");
+    for (size_t i = 0; i < r->summary.n_findings; i++) {
+        const char *kind = r->summary.findings[i].kind;
         double *v = metrics_add(r->set, METRICS_FINDING, STEP(r), NULL, kind);
 
         if (!v)
@@ -365,23 +361,21 @@ static int add_findings(const struct report *r, double *node)
 /* Adds the step, its verdict, coverage and duration. 0, or -1: no memory. */
 static int add_step(const struct report *r)
 {
-    const json_t *job = summary_file_at(r->summary, "job");
-    double *v = metrics_add(
-        r->set, METRICS_STEP, STEP(r), NULL, summary_file_text(job, "user"),
-        summary_file_text(job, "account"), summary_file_text(job, "partition"));
+    const struct summary_file *s = &r->summary;
+    double *v = metrics_add(r->set, METRICS_STEP, STEP(r), NULL, s->job.user,
+                            s->job.account, s->job.partition);
 
     if (!v)
         return -1;
     v[METRIC_INFO] = 1;
-    v = metrics_add(r->set, METRICS_VERDICT, STEP(r), NULL,
-                    summary_file_text(r->summary, "verdict.word"));
+    v = metrics_add(r->set, METRICS_VERDICT, STEP(r), NULL, s->verdict.word);
     if (!v)
         return -1;
     v[METRIC_VERDICT] = 1;
     v = metrics_add(r->set, METRICS_NODE, STEP(r), NULL);
     if (!v)
         return -1;
-    v[METRIC_COVERAGE] = summary_file_real(r->summary, "quality.coverage");
+    v[METRIC_COVERAGE] = s->quality.coverage;
     if (r->last_us > r->first_us)
         v[METRIC_DURATION] = (r->last_us - r->first_us) / 1e6;
     return add_findings(r, v);
@@ -390,22 +384,18 @@ static int add_step(const struct report *r)
 /* Sets the labels of job and step. */
 static void name_step(struct report *r)
 {
-    const json_t *job = summary_file_at(r->summary, "job");
-    uint64_t id;
-
-    if (summary_file_count(job, "id", &id))
-        snprintf(r->job, sizeof(r->job), "%" PRIu64, id);
-    snprintf(r->step, sizeof(r->step), "%s", summary_file_text(job, "step"));
+    if (r->summary.job.id != JSON_UNKNOWN)
+        snprintf(r->job, sizeof(r->job), "%" PRIu64, r->summary.job.id);
+    snprintf(r->step, sizeof(r->step), "%s", r->summary.job.step);
 }
 
 /* The end of the step's communication; otherwise the time of the report. */
 static double time_of(const struct report *r)
 {
     double us = r->last_us;
-    uint64_t written;
 
-    if (!(us > 0) && summary_file_count(r->summary, "written_us", &written))
-        us = (double) written;
+    if (!(us > 0))
+        us = (double) json_count_or(r->summary.written_us, 0);
     return us > 0 ? us / 1e6 : NAN;
 }
 
@@ -420,9 +410,9 @@ int export_metrics(const char *step_dir, bool with_time,
         return error_set(err, "out of memory");
     r->dir = step_dir;
     r->set = set;
-    r->summary = summary_file_read(step_dir, SUMMARY_WITHOUT_TABLES, err);
     /* errno: no report, as opposed to a bad one */
-    if (!r->summary) {
+    if (summary_file_read(step_dir, SUMMARY_WITHOUT_TABLES, &r->summary, err) <
+        0) {
         free(r);
         errno = ENODATA;
         return -1;
@@ -432,7 +422,7 @@ int export_metrics(const char *step_dir, bool with_time,
         rc = add_step(r) < 0 ? error_set(err, "out of memory") : 0;
     for (size_t i = first; with_time && i < set->n; i++)
         set->objects[i]->time_s = time_of(r);
-    json_decref(r->summary);
+    summary_file_fini(&r->summary);
     free(r->comms);
     free(r->processes);
     free(r);

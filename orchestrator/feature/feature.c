@@ -86,14 +86,13 @@ uint32_t feature_known(const struct feature_set *set)
     return known;
 }
 
-uint32_t feature_reported(const json_t *summary)
+uint32_t feature_reported(const json_t *root)
 {
     uint32_t known = 0;
 
     for (size_t i = 0; feature_registry[i]; i++)
         if (feature_registry[i]->role == FEATURE_PROFILE &&
-            json_object_size(
-                json_object_get(summary, feature_registry[i]->name)))
+            json_object_size(json_object_get(root, feature_registry[i]->name)))
             known |= UINT32_C(1) << i;
     return known;
 }

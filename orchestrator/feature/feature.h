@@ -41,6 +41,7 @@ struct jp_step_labels;
 struct jp_table;
 struct jp_verdict;
 struct json_t;        /* jansson.h */
+struct summary_file;  /* orchestrator/report/summary_file.h */
 struct verdict_input; /* orchestrator/insight/verdict.h */
 
 /* An option of `jobprof aggregate` that is for one feature. */
@@ -376,13 +377,15 @@ struct feature {
     /* The picture that proves the verdict. 1: nothing to draw. */
     int (*proof)(const struct jp_report *report, FILE *out);
 
-    /* --- the card. Both get the whole summary.json, which may be of another
-     * version, and are called without data. */
+    /* --- the card. Both get summary.json, which may be of another version
+     * (summary_file_own reads what the feature has written there), and are
+     * called without data. */
 
     /* Prints the feature's lines. */
-    void (*card)(const struct json_t *summary, unsigned columns, FILE *out);
+    void (*card)(const struct summary_file *summary, unsigned columns,
+                 FILE *out);
     /* Returns a sentence if the feature was asked for and left nothing. */
-    const char *(*missing)(const struct json_t *summary);
+    const char *(*missing)(const struct summary_file *summary);
 
     const struct feature_format *format; /* of FEATURE_FORMAT */
     const struct feature_events *events; /* for traces; NULL: none */
@@ -476,8 +479,9 @@ int feature_write_logs(const char *const *inputs, size_t n, const char *dir,
 /* The profiles (FEATURE_PROFILE) that have data: bit i is that of
  * feature_registry[i]. set may be NULL. */
 uint32_t feature_known(const struct feature_set *set);
-/* The same of a summary.json: the features whose object is not empty. */
-uint32_t feature_reported(const struct json_t *summary);
+/* The same of a summary.json: the features whose object is not empty. root may
+ * be NULL. */
+uint32_t feature_reported(const struct json_t *root);
 /* Whether a feature was asked for. conf may be NULL. */
 bool feature_asked(const struct jp_jobconf *conf);
 /* The first profile that has data, or NULL. set may be NULL. */

@@ -261,10 +261,10 @@ static const char *path_of(int fd, char buf[32])
 
 /* Whether a report found that there is nothing to read. A report that ran out
  * of time has the same word but another text. */
-static bool says_nodata(const json_t *verdict)
+static bool says_nodata(const struct summary_file *s)
 {
-    return !strcmp(summary_file_text(verdict, "word"), "NODATA") &&
-           !strstr(summary_file_text(verdict, "text"), "not yet analysed");
+    return summary_file_is(s, "NODATA") &&
+           !strstr(s->verdict.text, "not yet analysed");
 }
 
 /* Whether the step has a report of jobprof. *analysed: it contains records or
@@ -272,16 +272,15 @@ static bool says_nodata(const json_t *verdict)
  * removed. */
 static bool is_report(int step, bool *analysed)
 {
-    json_t *summary = summary_file_read(path_of(step, (char[32]){""}),
-                                        SUMMARY_WITHOUT_TABLES, NULL);
-    uint64_t records = 0;
+    struct summary_file s;
+    bool read = summary_file_read(path_of(step, (char[32]){""}),
+                                  SUMMARY_WITHOUT_TABLES, &s, NULL) == 0;
 
-    *analysed = feature_reported(summary) ||
-                (summary_file_count(summary, "quality.records", &records) &&
-                 records > 0) ||
-                says_nodata(summary_file_at(summary, "verdict"));
-    json_decref(summary);
-    return summary != NULL;
+    *analysed = read &&
+                (feature_reported(s.root) ||
+                 json_count_or(s.quality.records, 0) > 0 || says_nodata(&s));
+    summary_file_fini(&s);
+    return read;
 }
 
 /* Examines one step and adds its result to out. held: report.claim is ours. If
@@ -486,7 +485,7 @@ static bool is_jobs_own(int job)
                             &text, &len, NULL) == 0)
         root = jsonload(JSONLOAD_JOB, path, text,
                         jsonscan_drop(text, len, steps_of_job), 0, NULL);
-    own = !strcmp(summary_file_text(root, "generator.name"), "jobprof");
+    own = !strcmp(json_tree_text(root, "generator.name"), "jobprof");
     json_decref(root);
     free(text);
     free(path);

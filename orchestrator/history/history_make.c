@@ -15,23 +15,15 @@
 #include "common/fileio.h"
 #include "orchestrator/report/summary_file.h"
 
-/* Borrows a string of the JSON tree. */
-static struct history_text text_of(const json_t *object, const char *key)
+/* Borrows a text of the summary; a long one is cut. */
+static struct history_text text_of(const char *at)
 {
-    const json_t *value = json_object_get(object, key);
-    struct history_text text = {"", 0};
+    size_t n = strlen(at);
 
-    if (json_is_string(value)) {
-        size_t n = json_string_length(value);
-
-        text.at = json_string_value(value);
-        if (n > HISTORY_TEXT) /* do not cut a character in half */
-            for (n = HISTORY_TEXT; n && (text.at[n] & 0xc0) == 0x80; n--)
-                ;
-        /* a longer text is truncated; 0: missing or not a text */
-        text.len = (uint32_t) n;
-    }
-    return text;
+    if (n > HISTORY_TEXT) /* do not cut a character in half */
+        for (n = HISTORY_TEXT; n && (at[n] & 0xc0) == 0x80; n--)
+            ;
+    return (struct history_text){at, (uint32_t) n};
 }
 
 static bool is_text(struct history_text text, const char *word)
@@ -39,20 +31,9 @@ static bool is_text(struct history_text text, const char *word)
     return text.len == strlen(word) && memcmp(text.at, word, text.len) == 0;
 }
 
-/* Returns a count, or UINT64_MAX if it is missing. */
-static uint64_t count_of(const json_t *object, const char *key)
-{
-    uint64_t value = UINT64_MAX;
-
-    summary_file_count(object, key, &value);
-    return value;
-}
-
 /* Negative values are invalid: a line has none. */
-static double real_of(const json_t *object, const char *key)
+static double real_of(double value)
 {
-    double value = summary_file_real(object, key);
-
     return value >= 0 ? value : NAN;
 }
 
@@ -60,22 +41,23 @@ static double real_of(const json_t *object, const char *key)
 
 /* Adds a finding, and its wait to that of the step. Findings are sorted, the
  * worst first. */
-static void add_finding(struct history_step *step, const json_t *row)
+static void add_finding(struct history_step *step,
+                        const struct summary_finding *row)
 {
-    const json_t *cause = json_array_get(summary_file_at(row, "causes"), 0);
-    double wait = real_of(row, "cost_us") / 1e6;
+    double wait = real_of(row->cost_us) / 1e6;
     struct history_finding *f;
 
     if (step->n_findings == HISTORY_FINDINGS)
         return;
     f = &step->findings[step->n_findings++];
-    *f = (struct history_finding){.kind = text_of(row, "kind"),
-                                  .node = text_of(row, "host"),
-                                  .rank = count_of(row, "world_rank"),
-                                  .wait_s = wait,
-                                  .share = real_of(row, "share"),
-                                  .cause = text_of(cause, "what"),
-                                  .coll = text_of(row, "coll")};
+    *f = (struct history_finding){
+        .kind = text_of(row->kind),
+        .node = text_of(row->host),
+        .rank = row->world_rank,
+        .wait_s = wait,
+        .share = real_of(row->share),
+        .cause = text_of(row->n_causes ? row->causes[0].what : ""),
+        .coll = text_of(row->coll)};
     /* other kinds of findings have a cost, but no waiting ranks */
     if (isfinite(wait) &&
         (is_text(f->kind, "late_rank") || is_text(f->kind, "late_node") ||
@@ -84,50 +66,42 @@ static void add_finding(struct history_step *step, const json_t *row)
 }
 
 /* Adds all findings, and whether late ranks were looked for. */
-static void add_findings(struct history_step *step, const json_t *summary)
+static void add_findings(struct history_step *step,
+                         const struct summary_file *s)
 {
-    const json_t *list = summary_file_at(summary, "findings");
-    const json_t *end = summary_file_at(summary, "end");
-    const json_t *questions = summary_file_at(summary, "hypotheses");
     bool crash = false;
 
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        add_finding(step, json_array_get(list, i));
-        crash |= !strcmp(summary_file_text(json_array_get(list, i), "kind"),
-                         "crash");
+    for (size_t i = 0; i < s->n_findings; i++) {
+        add_finding(step, &s->findings[i]);
+        crash |= !strcmp(s->findings[i].kind, "crash");
     }
     /* the end of the step may be a fault although no finding exists */
-    if (!crash && json_is_true(summary_file_at(end, "fault")) &&
-        step->n_findings < HISTORY_FINDINGS)
+    if (!crash && s->end.fault && step->n_findings < HISTORY_FINDINGS)
         step->findings[step->n_findings++] =
             (struct history_finding){.kind = {"crash", 5},
-                                     .node = text_of(end, "node"),
-                                     .rank = count_of(end, "world_rank"),
+                                     .node = text_of(s->end.node),
+                                     .rank = s->end.world_rank,
                                      .wait_s = NAN,
                                      .share = NAN,
-                                     .cause = text_of(end, "cause"),
+                                     .cause = text_of(s->end.cause),
                                      .coll = {"", 0}};
-    for (size_t i = 0; i < json_array_size(questions); i++) {
-        /* whether the question of late ranks had enough data */
-        const json_t *one = json_array_get(questions, i);
-
-        if (!strcmp(summary_file_text(one, "key"), "late_rank"))
-            step->judged =
-                strcmp(summary_file_text(one, "state"), "not_judged") != 0;
-    }
+    /* whether the question of late ranks had enough data */
+    for (size_t i = 0; i < s->n_hypotheses; i++)
+        if (!strcmp(s->hypotheses[i].key, "late_rank"))
+            step->judged = strcmp(s->hypotheses[i].state, "not_judged") != 0;
 }
 
 /* --- bandwidth ------------------------------------------------------------ */
 
 /* The network of a cell: between domains if there are several. */
-static struct history_text over(const json_t *row)
+static struct history_text over(const struct summary_network *row)
 {
-    struct history_text inter = text_of(row, "inter");
+    struct history_text inter = text_of(row->inter);
 
     /* the slower link decides */
     return inter.len && !is_text(inter, "none") && !is_text(inter, "unknown")
                ? inter
-               : text_of(row, "fabric");
+               : text_of(row->fabric);
 }
 
 /* Whether both texts are equal. */
@@ -137,21 +111,18 @@ static bool same(struct history_text a, struct history_text b)
 }
 
 /* Adds, for each network and function, the size class that took most time. */
-static void add_nets(struct history_step *step, const json_t *summary)
+static void add_nets(struct history_step *step, const struct summary_file *s)
 {
-    const json_t *list = summary_file_at(summary, "network");
     double most[HISTORY_NETS] = {0};
 
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *row = json_array_get(list, i);
-        const json_t *rate = summary_file_at(row, "net_busbw_gbs");
-        struct history_net net = {
-            .over = over(row),
-            .coll = text_of(row, "coll"),
-            .size_bytes = count_of(row, "size_from_bytes"),
-            .ops = count_of(row, "ops"),
-            .busbw_gbs = real_of(rate, "p50")};
-        double time = real_of(row, "time_us");
+    for (size_t i = 0; i < s->n_network; i++) {
+        const struct summary_network *row = &s->network[i];
+        struct history_net net = {.over = over(row),
+                                  .coll = text_of(row->coll),
+                                  .size_bytes = row->size_from_bytes,
+                                  .ops = row->ops,
+                                  .busbw_gbs = real_of(row->net_busbw_gbs.p50)};
+        double time = real_of(row->time_us);
         size_t n = 0;
 
         /* the entry of this network and function */
@@ -169,74 +140,72 @@ static void add_nets(struct history_step *step, const json_t *summary)
 
 /* Adds pairs of nodes, those with most data first. Only Send counts: Recv is
  * the other side of the same messages. */
-static void add_pairs(struct history_step *step, const json_t *summary)
+static void add_pairs(struct history_step *step, const struct summary_file *s)
 {
-    const json_t *list = summary_file_at(summary, "p2p.node_pairs");
-
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *row = json_array_get(list, i);
-        struct history_pair pair = {.from = text_of(row, "src_host"),
-                                    .to = text_of(row, "dst_host"),
-                                    .bytes = count_of(row, "bytes"),
-                                    .busbw_gbs = real_of(row, "busbw_gbs")};
+    for (size_t i = 0; i < s->p2p.n_node_pairs; i++) {
+        const struct summary_pair *row = &s->p2p.node_pairs[i];
+        struct history_pair pair = {.from = text_of(row->src_host),
+                                    .to = text_of(row->dst_host),
+                                    .bytes = row->bytes,
+                                    .busbw_gbs = real_of(row->busbw_gbs)};
 
         if (step->n_pairs < HISTORY_PAIRS && pair.from.len && pair.to.len &&
             !same(pair.from, pair.to) && isfinite(pair.busbw_gbs) &&
-            !strcmp(summary_file_text(row, "func"), "Send"))
+            !strcmp(row->func, "Send"))
             step->pairs[step->n_pairs++] = pair;
     }
 }
 
 /* --- utilisation ---------------------------------------------------------- */
 
-/* The row of util.series, over all members, that each figure comes from. */
+/* The row of the samples' series, over all members, that each figure comes
+ * from.
+ */
 static const struct {
-    const char *scope, *metric, *value;
+    const char *scope, *metric;
+    size_t value; /* in the row */
     size_t at;
 } samples[] = {
 #define FROM(scope, metric, value, member)                                     \
     {                                                                          \
-        scope, metric, value, offsetof(struct history_step, member)            \
+        scope, metric, offsetof(struct summary_series, value),                 \
+            offsetof(struct history_step, member)                              \
     }
-    FROM("gpu", "sm", "mean", gpu_busy),
-    FROM("gpu", "sm", "max", gpu_busy_max),
-    FROM("gpu", "memory_used", "max", gpu_memory_max_bytes),
-    FROM("gpu", "power", "mean", gpu_power_w),
-    FROM("step", "cpu_user", "mean", cpu_cores),
-    FROM("step", "cpu_user", "max", cpu_cores_max),
-    FROM("step", "memory", "max", memory_max_bytes),
-    FROM("node", "cpu_busy", "mean", node_busy),
-    FROM("node", "net_in", "max", net_in_max_bps),
-    FROM("node", "net_out", "max", net_out_max_bps),
+    FROM("gpu", "sm", mean, gpu_busy),
+    FROM("gpu", "sm", max, gpu_busy_max),
+    FROM("gpu", "memory_used", max, gpu_memory_max_bytes),
+    FROM("gpu", "power", mean, gpu_power_w),
+    FROM("step", "cpu_user", mean, cpu_cores),
+    FROM("step", "cpu_user", max, cpu_cores_max),
+    FROM("step", "memory", max, memory_max_bytes),
+    FROM("node", "cpu_busy", mean, node_busy),
+    FROM("node", "net_in", max, net_in_max_bps),
+    FROM("node", "net_out", max, net_out_max_bps),
 #undef FROM
 };
 
 /* Adds the samples over all nodes. */
-static void add_util(struct history_step *step, const json_t *summary)
+static void add_samples(struct history_step *step, const struct summary_file *s)
 {
-    const json_t *list = summary_file_at(summary, "util.series");
-
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *row = json_array_get(list, i);
-        const char *scope = summary_file_text(row, "scope");
-        const char *metric = summary_file_text(row, "metric");
-        uint64_t first = count_of(row, "first_us");
-        uint64_t last = count_of(row, "last_us");
+    for (size_t i = 0; i < s->samples.n_series; i++) {
+        const struct summary_series *row = &s->samples.series[i];
 
         /* of one node; the row over all nodes has no name */
-        if (*summary_file_text(row, "node"))
+        if (*row->node)
             continue;
         for (size_t k = 0; k < sizeof(samples) / sizeof(*samples); k++)
-            if (!strcmp(samples[k].scope, scope) &&
-                !strcmp(samples[k].metric, metric))
-                *(double *) (void *) ((char *) step + samples[k].at) =
-                    real_of(row, samples[k].value);
-        if (!strcmp(scope, "gpu") && !strcmp(metric, "sm")) {
+            if (!strcmp(samples[k].scope, row->scope) &&
+                !strcmp(samples[k].metric, row->metric))
+                *(double *) (void *) ((char *) step + samples[k].at) = real_of(
+                    *(const double *) (const void *) ((const char *) row +
+                                                      samples[k].value));
+        if (!strcmp(row->scope, "gpu") && !strcmp(row->metric, "sm")) {
             /* GPU time: how long all GPUs were sampled */
-            step->gpus = count_of(row, "members");
-            if (step->gpus != UINT64_MAX && last != UINT64_MAX && first <= last)
-                step->gpu_s = (double) step->gpus * (double) (last - first) /
-                              1e6;
+            step->gpus = row->members;
+            if (step->gpus != JSON_UNKNOWN && row->last_us != JSON_UNKNOWN &&
+                row->first_us <= row->last_us)
+                step->gpu_s = (double) step->gpus *
+                              (double) (row->last_us - row->first_us) / 1e6;
         }
     }
 }
@@ -244,85 +213,71 @@ static void add_util(struct history_step *step, const json_t *summary)
 /* --- the step ------------------------------------------------------------- */
 
 /* Returns the version of NCCL or RCCL that the tasks have loaded. */
-static struct history_text nccl_of(const json_t *job)
+static struct history_text nccl_of(const struct summary_file *s)
 {
-    const json_t *list = summary_file_at(job, "frameworks");
+    for (size_t i = 0; i < s->job.n_frameworks; i++) {
+        const struct summary_framework *one = &s->job.frameworks[i];
 
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *one = json_array_get(list, i);
-        const char *name = summary_file_text(one, "name");
-
-        if (!strcmp(name, "nccl") || !strcmp(name, "rccl"))
-            return text_of(one, "version");
+        if (!strcmp(one->name, "nccl") || !strcmp(one->name, "rccl"))
+            return text_of(one->version);
     }
     return (struct history_text){"", 0};
 }
 
 /* Adds what the tasks had loaded, the user's labels, and what the communicators
  * show of the program. */
-static void add_program(struct history_step *step, const json_t *job)
+static void add_program(struct history_step *step, const struct summary_file *s)
 {
-    const json_t *loaded = summary_file_at(job, "frameworks");
-    const json_t *parallel = summary_file_at(job, "parallel");
-    const json_t *axes = summary_file_at(parallel, "axes");
-    json_t *labels = json_object_get(job, "labels");
-    const char *key;
-    json_t *value;
-
-    for (size_t i = 0; i < json_array_size(loaded); i++)
+    for (size_t i = 0; i < s->job.n_frameworks; i++)
         if (step->n_loaded < HISTORY_LOADED)
-            step->loaded[step->n_loaded++] = (struct history_named){
-                text_of(json_array_get(loaded, i), "name"),
-                text_of(json_array_get(loaded, i), "version")};
-    json_object_foreach(labels, key, value)
-    {
-        if (step->n_labels < HISTORY_LABELS && strlen(key) <= HISTORY_TEXT)
+            step->loaded[step->n_loaded++] =
+                (struct history_named){text_of(s->job.frameworks[i].name),
+                                       text_of(s->job.frameworks[i].version)};
+    for (size_t i = 0; i < s->job.n_labels; i++)
+        if (step->n_labels < HISTORY_LABELS &&
+            strlen(s->job.labels[i].key) <= HISTORY_TEXT)
             step->labels[step->n_labels++] = (struct history_named){
-                {key, (uint32_t) strlen(key)}, text_of(labels, key)};
-    }
-    step->world_size = count_of(parallel, "world_size");
-    for (size_t i = 0; i < json_array_size(axes); i++)
+                text_of(s->job.labels[i].key), text_of(s->job.labels[i].value)};
+    step->world_size = s->job.parallel.world_size;
+    for (size_t i = 0; i < s->job.parallel.n_axes; i++)
         if (step->n_axes < HISTORY_AXES)
-            step->axes[step->n_axes++] = (struct history_axis){
-                text_of(json_array_get(axes, i), "axis"),
-                count_of(json_array_get(axes, i), "ranks")};
+            step->axes[step->n_axes++] =
+                (struct history_axis){text_of(s->job.parallel.axes[i].axis),
+                                      s->job.parallel.axes[i].ranks};
 }
 
 /* Fills the step from summary.json. The step borrows its strings. */
-static void fill(struct history_step *step, const json_t *summary)
+static void fill(struct history_step *step, const struct summary_file *s)
 {
-    const json_t *job = summary_file_at(summary, "job");
-    const json_t *quality = summary_file_at(summary, "quality");
-    const json_t *list = summary_file_at(job, "nodelist");
+    size_t len = strlen(s->job.nodelist);
 
-    step->time_us = count_of(job, "created_us");
-    step->written_us = count_of(summary, "written_us");
-    step->job = count_of(job, "id");
-    step->restart = count_of(job, "restart");
-    step->step = text_of(job, "step");
-    step->user = text_of(job, "user");
-    step->account = text_of(job, "account");
-    step->partition = text_of(job, "partition");
-    step->name = text_of(job, "name");
+    step->time_us = s->job.created_us;
+    step->written_us = s->written_us;
+    step->job = s->job.id;
+    step->restart = s->job.restart;
+    step->step = text_of(s->job.step);
+    step->user = text_of(s->job.user);
+    step->account = text_of(s->job.account);
+    step->partition = text_of(s->job.partition);
+    step->name = text_of(s->job.name);
     /* longer lists are left out, because a part would be wrong */
-    if (json_is_string(list) && json_string_length(list) <= HISTORY_LIST)
-        step->nodelist = (struct history_text){
-            json_string_value(list), (uint32_t) json_string_length(list)};
-    step->nodes = count_of(job, "nodes");
-    step->tasks = count_of(job, "ntasks");
-    step->verdict = text_of(summary_file_at(summary, "verdict"), "word");
-    step->coverage = real_of(quality, "coverage");
-    step->mode = text_of(job, "nccl_mode");
-    step->nccl = nccl_of(job);
-    step->slurm = text_of(job, "slurm_version");
-    step->jobprof = text_of(summary_file_at(summary, "generator"), "version");
-    step->overhead = real_of(summary_file_at(quality, "overhead"), "share");
-    step->report_s = real_of(summary, "analysis_us") / 1e6;
-    add_program(step, job);
-    add_findings(step, summary);
-    add_nets(step, summary);
-    add_pairs(step, summary);
-    add_util(step, summary);
+    if (len <= HISTORY_LIST)
+        step->nodelist = (struct history_text){s->job.nodelist, (uint32_t) len};
+    step->nodes = s->job.nodes;
+    step->tasks = s->job.ntasks;
+    step->verdict = text_of(s->verdict.word);
+    step->coverage = real_of(s->quality.coverage);
+    step->mode = text_of(s->job.nccl_mode);
+    step->nccl = nccl_of(s);
+    step->slurm = text_of(s->job.slurm_version);
+    step->jobprof = text_of(s->generator.version);
+    step->overhead = real_of(s->quality.overhead.share);
+    step->report_s = real_of(s->analysis_us) / 1e6;
+    add_program(step, s);
+    add_findings(step, s);
+    add_nets(step, s);
+    add_pairs(step, s);
+    add_samples(step, s);
 }
 
 /* Makes a line, with its line break, from a step's report. Caller frees *line.
@@ -330,20 +285,22 @@ static void fill(struct history_step *step, const json_t *summary)
 static int make_line(const char *step_dir, char **line, size_t *len,
                      struct jp_error *err)
 {
-    json_t *summary = summary_file_read(step_dir, SUMMARY_WITHOUT_TABLES, err);
+    struct summary_file summary;
+    bool read =
+        summary_file_read(step_dir, SUMMARY_WITHOUT_TABLES, &summary, err) == 0;
     struct history_step *step = calloc(1, sizeof(*step));
     char *text = NULL;
     size_t n = 0;
     FILE *out = open_memstream(&text, &n);
     int rc = -1;
 
-    /* err is set if summary is missing */
-    if (!summary || !step || !out) {
-        if (summary)
+    /* err is set if it cannot be read */
+    if (!read || !step || !out) {
+        if (read)
             error_set(err, "out of memory");
     } else {
         history_step_init(step);
-        fill(step, summary);
+        fill(step, &summary);
         /* a report of `jobprof aggregate` */
         if (step->job == UINT64_MAX || step->time_us == UINT64_MAX)
             error_set(err, "%s: does not belong to a job", step_dir);
@@ -362,7 +319,7 @@ static int make_line(const char *step_dir, char **line, size_t *len,
         free(text);
     }
     free(step);
-    json_decref(summary);
+    summary_file_fini(&summary);
     return rc;
 }
 

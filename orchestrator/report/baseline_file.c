@@ -148,7 +148,7 @@ static int read_u32(const json_t *row, const char *name, uint32_t *out,
 {
     uint64_t value;
 
-    if (!summary_file_count(row, name, &value) || value > UINT32_MAX)
+    if (!json_tree_count(row, name, &value) || value > UINT32_MAX)
         return error_set(err, "\"%s\" is not a count below 2^32", name);
     *out = (uint32_t) value;
     return 0;
@@ -158,7 +158,7 @@ static int read_u32(const json_t *row, const char *name, uint32_t *out,
 static int read_type(const json_t *row, enum jp_comm_type *out,
                      struct jp_error *err)
 {
-    const char *text = summary_file_text(row, "comm_type");
+    const char *text = json_tree_text(row, "comm_type");
 
     for (int i = 0; i < JP_COMM_N_TYPES; i++)
         if (!strcmp(text, comm_type_name((enum jp_comm_type) i))) {
@@ -173,7 +173,7 @@ static int read_size(const json_t *row, uint32_t *out, struct jp_error *err)
 {
     uint64_t bytes;
 
-    if (!summary_file_count(row, "size_from_bytes", &bytes))
+    if (!json_tree_count(row, "size_from_bytes", &bytes))
         return error_set(err, "\"size_from_bytes\" is not a count");
     *out = netcells_size(bytes);
     if (netcells_bytes(*out) != bytes)
@@ -257,7 +257,7 @@ int netkey_read_row(const json_t *row, struct jp_netkey *key,
 /* Returns true if root is a baseline rather than a summary. */
 static bool is_baseline(const json_t *root)
 {
-    return !strcmp(summary_file_text(root, "format"), BASELINE_FORMAT);
+    return !strcmp(json_tree_text(root, "format"), BASELINE_FORMAT);
 }
 
 /* --- baselines, read without trust --------------------------------------- */
@@ -364,7 +364,7 @@ static int parse(const json_t *root, struct jp_baseline *out,
             err,
             "is not a baseline (\"format\" is not \"" BASELINE_FORMAT "\")");
     /* another version may mean another thing by the same names */
-    if (!summary_file_count(root, "version", &version) ||
+    if (!json_tree_count(root, "version", &version) ||
         version != BASELINE_VERSION)
         return error_set(err,
                          "\"version\" is not %d, the one that this "
@@ -417,11 +417,6 @@ json_t *baseline_file_load(const char *path, struct jp_error *err)
         root = jsonload(JSONLOAD_SUMMARY, path, text, len,
                         JSON_REJECT_DUPLICATES, err);
     free(text);
-    /* anything else must be a summary */
-    if (root && !is_baseline(root) && summary_file_check(root, path, err) < 0) {
-        json_decref(root);
-        root = NULL;
-    }
     return root;
 }
 
@@ -512,28 +507,24 @@ static uint64_t fingerprint(const json_t *root)
 
 /* Returns true, with the reason in why, if the report does not show how the
  * network normally behaves. degraded: a slow network is acceptable. */
-static bool is_unfit(const json_t *root, bool degraded, char *why, size_t size)
+static bool is_unfit(const struct summary_file *s, bool degraded, char *why,
+                     size_t size)
 {
-    const json_t *verdict = json_object_get(root, "verdict");
-    const json_t *findings = json_object_get(root, "findings");
-    const char *word = summary_file_text(verdict, "word");
-
-    if (!strcmp(word, "HANG") || !strcmp(word, "FAILED") ||
-        !strcmp(word, "INCOMPLETE") || !strcmp(word, "NODATA")) {
-        snprintf(why, size, "its verdict is %s", word);
+    if (summary_file_is(s, "HANG") || summary_file_is(s, "FAILED") ||
+        summary_file_is(s, "INCOMPLETE") || summary_file_is(s, "NODATA")) {
+        snprintf(why, size, "its verdict is %s", s->verdict.word);
         return true;
     }
     /* the user accepts a slow network */
     if (degraded)
         return false;
-    if (!strcmp(word, "DEGRADED")) {
+    if (summary_file_is(s, "DEGRADED")) {
         snprintf(why, size, "its verdict is DEGRADED");
         return true;
     }
     /* the verdict may be about something worse */
-    for (size_t i = 0; i < json_array_size(findings); i++) {
-        const char *kind =
-            summary_file_text(json_array_get(findings, i), "kind");
+    for (size_t i = 0; i < s->n_findings; i++) {
+        const char *kind = s->findings[i].kind;
 
         if (!strcmp(kind, "slow_network") || !strcmp(kind, "drift")) {
             snprintf(why, size, "it has a finding of %s", kind);
@@ -575,10 +566,10 @@ static int read_row(const json_t *row, struct jp_baseline *b,
 
 /* Reads the report's network into cells sorted by key, as a baseline has them.
  */
-static int read_rows(const json_t *network, struct jp_baseline *b,
+static int read_rows(const struct summary_file *s, struct jp_baseline *b,
                      struct jp_error *err)
 {
-    size_t n = json_array_size(network);
+    size_t n = s->n_network;
 
     if (n > NETCELLS_MAX)
         return error_set(err,
@@ -590,7 +581,7 @@ static int read_rows(const json_t *network, struct jp_baseline *b,
     if (!b->cells || !b->reports)
         return error_set(err, "out of memory");
     for (size_t i = 0; i < n; i++)
-        if (read_row(json_array_get(network, i), b, err) < 0)
+        if (read_row(s->network[i].row, b, err) < 0)
             return error_wrap(err, "network[%zu]", i);
     if (b->n_cells)
         qsort(b->cells, b->n_cells, sizeof(*b->cells), by_key);
@@ -604,23 +595,22 @@ static int read_rows(const json_t *network, struct jp_baseline *b,
 /* Makes a baseline of one report. Returns 0; 1 if the report is not fit, with
  * the reason in why; or -1 and err. *out changes only if 0 is returned; the
  * caller frees it. */
-static int from_summary(const json_t *root, bool degraded,
+static int from_summary(const struct summary_file *s, bool degraded,
                         struct jp_baseline *out, char *why, size_t size,
                         struct jp_error *err)
 {
-    const json_t *network = json_object_get(root, "network");
     struct jp_baseline b = {0};
 
-    if (is_unfit(root, degraded, why, size))
+    if (is_unfit(s, degraded, why, size))
         return 1;
     /* summaries of older versions */
-    if (!json_is_array(network)) {
+    if (!s->network) {
         snprintf(why, size,
                  "it was made by a jobprof that did not keep the "
                  "network's cells: report it again");
         return 1;
     }
-    if (read_rows(network, &b, err) < 0) {
+    if (read_rows(s, &b, err) < 0) {
         baseline_fini(&b);
         return -1;
     }
@@ -631,31 +621,56 @@ static int from_summary(const json_t *root, bool degraded,
         return 1;
     }
     /* makes sure that a report is added to a baseline only once */
-    b.reports[b.n_reports++] = fingerprint(root);
+    b.reports[b.n_reports++] = fingerprint(s->root);
     *out = b;
     return 0;
 }
 
-enum baseline_added baseline_file_add(const json_t *root, bool degraded,
+/* Adds a baseline. */
+static enum baseline_added merge(struct jp_baseline *to,
+                                 const struct jp_baseline *one,
+                                 struct jp_error *err)
+{
+    return baseline_merge(to, one, err) < 0 ? BASELINE_CONFLICT
+                                            : BASELINE_ADDED;
+}
+
+enum baseline_added baseline_file_add_report(const struct summary_file *s,
+                                             bool degraded,
+                                             struct jp_baseline *to, char *why,
+                                             size_t size, struct jp_error *err)
+{
+    struct jp_baseline one = {0};
+    int unfit = from_summary(s, degraded, &one, why, size, err);
+    enum baseline_added rc;
+
+    if (unfit) {
+        rc = unfit < 0 ? BASELINE_UNREADABLE : BASELINE_LEFT_OUT;
+        /* the same report must not count twice */
+    } else if (baseline_has_report(to, one.reports[0])) {
+        snprintf(why, size, "the baseline already contains it");
+        rc = BASELINE_LEFT_OUT;
+    } else {
+        rc = merge(to, &one, err);
+    }
+    baseline_fini(&one);
+    return rc;
+}
+
+enum baseline_added baseline_file_add(json_t *root, bool degraded,
                                       struct jp_baseline *to, char *why,
                                       size_t size, struct jp_error *err)
 {
-    bool is_report = !is_baseline(root);
+    enum baseline_added rc = BASELINE_UNREADABLE;
     struct jp_baseline one = {0};
-    int unfit = is_report ? from_summary(root, degraded, &one, why, size, err)
-                          : parse(root, &one, err);
-    enum baseline_added rc = BASELINE_ADDED;
+    struct summary_file s;
 
-    if (unfit < 0) {
-        rc = BASELINE_UNREADABLE;
-    } else if (unfit) {
-        rc = BASELINE_LEFT_OUT;
-        /* the same report must not count twice */
-    } else if (is_report && baseline_has_report(to, one.reports[0])) {
-        snprintf(why, size, "the baseline already contains it");
-        rc = BASELINE_LEFT_OUT;
-    } else if (baseline_merge(to, &one, err) < 0) {
-        rc = BASELINE_CONFLICT;
+    if (!is_baseline(root)) {
+        if (summary_file_take(json_incref(root), NULL, &s, err) == 0)
+            rc = baseline_file_add_report(&s, degraded, to, why, size, err);
+        summary_file_fini(&s);
+    } else if (parse(root, &one, err) == 0) {
+        rc = merge(to, &one, err);
     }
     baseline_fini(&one);
     return rc;

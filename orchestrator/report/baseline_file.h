@@ -11,6 +11,7 @@
 #include "common/json_stream.h"
 #include "orchestrator/insight/expectation.h"
 #include "orchestrator/insight/netcells.h"
+#include "orchestrator/report/summary_file.h"
 
 /* --- a network cell's key and distributions as JSON, both ways ------------ */
 
@@ -51,8 +52,9 @@ char *netkey_name(const struct jp_netkey *key, enum netkey_form form,
 int baseline_file_read(const char *path, bool owned, struct jp_baseline *out,
                        struct jp_error *err);
 
-/* Returns the JSON of a file that holds a baseline or a summary. The caller
- * drops the reference. Returns NULL and err on failure. */
+/* Returns the JSON of a file, of a baseline or a summary, for
+ * baseline_file_add. The caller drops the reference. Returns NULL and err on
+ * failure. */
 json_t *baseline_file_load(const char *path, struct jp_error *err);
 
 /* Writes a baseline. Equal baselines give equal bytes. */
@@ -67,10 +69,15 @@ enum baseline_added {
     BASELINE_CONFLICT    /* cannot be merged: see err */
 };
 
-/* Adds parsed JSON, of a baseline or of one report, to a baseline, which may be
- * empty ({0}). degraded: also accepts a report whose network was slow. *to is
- * unchanged if nothing could be read; free it with baseline_fini. */
-enum baseline_added baseline_file_add(const json_t *root, bool degraded,
+/* Adds a report to a baseline, which may be empty ({0}). degraded: also accepts
+ * a report whose network was slow. *to is unchanged if nothing could be read;
+ * free it with baseline_fini. */
+enum baseline_added baseline_file_add_report(const struct summary_file *report,
+                                             bool degraded,
+                                             struct jp_baseline *to, char *why,
+                                             size_t size, struct jp_error *err);
+/* The same of parsed JSON, of a baseline or of a report. */
+enum baseline_added baseline_file_add(json_t *root, bool degraded,
                                       struct jp_baseline *to, char *why,
                                       size_t size, struct jp_error *err);
 

@@ -77,27 +77,24 @@ static const char *card_colour_end(bool colour)
 
 /* The verdict's word. "" if there is no verdict to give, as nobody asked for
  * one: UNJUDGED of a step that was only sampled. */
-static const char *word_of(const json_t *root)
+static const char *word_of(const struct summary_file *s)
 {
-    const char *word = summary_file_text(root, "verdict.word");
-
-    return !strcmp(word, "UNJUDGED") && summary_file_without_nccl(root) &&
-                   !feature_reported(root)
+    return summary_file_is(s, "UNJUDGED") && summary_file_without_nccl(s) &&
+                   !feature_reported(s->root)
                ? ""
-               : word;
+               : s->verdict.word;
 }
 
 /* Writes the word, in colour, and the verdict in plain words on at most three
  * lines. */
-static void put_verdict(const json_t *root, bool colour, unsigned columns,
-                        FILE *out)
+static void put_verdict(const struct summary_file *s, bool colour,
+                        unsigned columns, FILE *out)
 {
-    const json_t *verdict = summary_file_at(root, "verdict");
-    const char *word = word_of(root);
+    const char *word = word_of(s);
     char text[VERDICT_BYTES];
 
-    clean_text(summary_file_sentence(verdict), JP_CLEAN_ASCII, text,
-               sizeof(text));
+    clean_text(summary_file_sentence(s->verdict.plain, s->verdict.text),
+               JP_CLEAN_ASCII, text, sizeof(text));
     fputs("jobprof: ", out);
     fputs(card_colour(word, colour), out);
     quote_print(out, word);
@@ -108,31 +105,29 @@ static void put_verdict(const json_t *root, bool colour, unsigned columns,
                       9, text);
 }
 
-char *card_of(const json_t *object, const char *some, const char *all,
-              char *buf, size_t size)
+char *card_of(uint64_t some, uint64_t all, char *buf, size_t size)
 {
     char parts[2][JP_FIGURE_LEN] = {"-", "-"};
-    uint64_t n;
 
-    if (summary_file_count(object, some, &n))
-        figure_count(n, parts[0]);
-    if (summary_file_count(object, all, &n))
-        figure_count(n, parts[1]);
+    if (some != JSON_UNKNOWN)
+        figure_count(some, parts[0]);
+    if (all != JSON_UNKNOWN)
+        figure_count(all, parts[1]);
     snprintf(buf, size, "%s/%s", parts[0], parts[1]);
     return buf;
 }
 
 /* Returns the total that the coverage refers to. */
-static const char *share_of(const json_t *quality, char *buf, size_t size)
+static const char *share_of(const struct summary_file *s, char *buf,
+                            size_t size)
 {
-    uint64_t records, expected, unseen;
+    uint64_t unseen = s->quality.unseen_records;
 
     /* only if all expected records are there: else the coverage shows that some
      * are missing */
-    if (!summary_file_count(quality, "records", &records) ||
-        !summary_file_count(quality, "expected", &expected) ||
-        !summary_file_count(quality, "unseen_records", &unseen) || !unseen ||
-        records != expected)
+    if (!unseen || unseen == JSON_UNKNOWN ||
+        s->quality.records == JSON_UNKNOWN ||
+        s->quality.records != s->quality.expected)
         return "of those expected";
     snprintf(buf, size, "of those any rank recorded, %s more by none",
              FIG_COUNT(unseen));
@@ -141,37 +136,36 @@ static const char *share_of(const json_t *quality, char *buf, size_t size)
 
 /* Prints ranks, nodes and records that were seen, of those expected. Nothing
  * without records of NCCL. */
-static void put_data(const json_t *root, unsigned columns, FILE *out)
+static void put_data(const struct summary_file *s, unsigned columns, FILE *out)
 {
-    const json_t *quality = summary_file_at(root, "quality");
-    const char *kind = summary_file_text(quality, "expected_kind");
-    double coverage = summary_file_real(quality, "coverage");
+    const char *kind = s->quality.expected_kind;
+    double coverage = s->quality.coverage;
     char ranks[64], nodes[64], share[JP_FIGURE_LEN], whole[80];
-    uint64_t n;
+    uint64_t n = s->quality.records;
     bool known;
 
-    if (!summary_file_count(quality, "records", &n) ||
-        summary_file_without_nccl(root))
+    if (n == JSON_UNKNOWN || summary_file_without_nccl(s))
         return;
-    card_of(quality, "nodes_seen", "nodes_expected", nodes, sizeof(nodes));
+    card_of(s->quality.nodes_seen, s->quality.nodes_expected, nodes,
+            sizeof(nodes));
     known = strcmp(nodes, "-/-") != 0; /* a folder of logs has no nodes */
     text_out_fit(
         out, columns, "  data     ranks %s%s%s   %s record%s, %s %s%s%.20s%s",
-        card_of(quality, "ranks_seen", "ranks_expected", ranks, sizeof(ranks)),
+        card_of(s->quality.ranks_seen, s->quality.ranks_expected, ranks,
+                sizeof(ranks)),
         known ? "   nodes " : "", known ? nodes : "", FIG_COUNT(n), plural(n),
         isfinite(coverage) ? figure_share(coverage, share) : "unknown share",
-        share_of(quality, whole, sizeof(whole)), *kind ? " (" : "", kind,
+        share_of(s, whole, sizeof(whole)), *kind ? " (" : "", kind,
         *kind ? ")" : "");
 }
 
 /* Prints how small an effect would have been seen, and what was not judged. */
-static void put_judged(const json_t *root, unsigned columns, FILE *out)
+static void put_judged(const struct summary_file *s, unsigned columns,
+                       FILE *out)
 {
-    const json_t *verdict = summary_file_at(root, "verdict");
     char text[JUDGED_BYTES];
 
-    clean_text(summary_file_text(verdict, "judged"), JP_CLEAN_ASCII, text,
-               sizeof(text));
+    clean_text(s->verdict.judged, JP_CLEAN_ASCII, text, sizeof(text));
     if (!*text)
         return;
     fputs("  judged   ", out);
@@ -180,19 +174,17 @@ static void put_judged(const json_t *root, unsigned columns, FILE *out)
 
 /* Prints the recorder's own cost, and the warm-up if there is one. Returns the
  * number of lines. */
-static unsigned put_notes(const json_t *root, unsigned columns, FILE *out)
+static unsigned put_notes(const struct summary_file *s, unsigned columns,
+                          FILE *out)
 {
-    const json_t *cost = summary_file_at(root, "quality.overhead");
-    const json_t *warmup = summary_file_at(root, "warmup");
-    double share = summary_file_real(cost, "share");
+    double share = s->quality.overhead.share;
     char left[80] = "", took[120] = "", percent[JP_FIGURE_LEN];
-    uint64_t ops = 0;
+    uint64_t ops = s->warmup.ops;
 
-    if (summary_file_count(warmup, "ops", &ops) && ops)
+    if (ops && ops != JSON_UNKNOWN)
         snprintf(left, sizeof(left),
                  "warm-up: first %s operation%s, %.1f x the time, left out",
-                 FIG_COUNT(ops), plural(ops),
-                 summary_file_real(warmup, "times"));
+                 FIG_COUNT(ops), plural(ops), s->warmup.times);
     if (isfinite(share))
         snprintf(took, sizeof(took), "recorder: %s of the time%s",
                  quality_overhead_percent(share, percent), *left ? "; " : "");
@@ -204,18 +196,16 @@ static unsigned put_notes(const json_t *root, unsigned columns, FILE *out)
 
 /* Prints which profiler ran in place of the requested one, and why. Returns the
  * number of lines. */
-static unsigned put_stand_in(const json_t *root, unsigned columns, FILE *out)
+static unsigned put_stand_in(const struct summary_file *s, unsigned columns,
+                             FILE *out)
 {
-    const json_t *job = summary_file_at(root, "job");
-    const char *mode = summary_file_text(job, "nccl_mode");
-    const char *request = summary_file_text(job, "nccl_request");
+    const char *mode = s->job.nccl_mode;
+    const char *request = s->job.nccl_request;
     char why[NEXT_BYTES], *where;
     const char *title;
 
-    clean_text(
-        summary_file_text(json_array_get(summary_file_at(job, "settings"), 0),
-                          "reason"),
-        JP_CLEAN_ASCII, why, sizeof(why));
+    clean_text(s->job.n_settings ? s->job.settings[0].reason : "",
+               JP_CLEAN_ASCII, why, sizeof(why));
     /* auto is no profiler, and its choice needs no excuse */
     if (!*mode || !strcmp(mode, "off") || !strcmp(request, mode) ||
         !strcmp(request, "auto") || !*why)
@@ -231,34 +221,27 @@ static unsigned put_stand_in(const json_t *root, unsigned columns, FILE *out)
     return 1;
 }
 
-/* Returns the total time of a cell, us; 0 if it is unknown. */
-static double cell_time(const json_t *cell)
-{
-    const json_t *exec = summary_file_at(cell, "exec_us");
-    double time = summary_file_real(exec, "mean") *
-                  summary_file_real(exec, "n");
-
-    return isfinite(time) ? time : 0;
-}
-
 /* Picks the cells of most time, heaviest first. Returns their number. */
-static size_t pick_cells(const json_t *root, const json_t **picked)
+static size_t pick_cells(const struct summary_file *s,
+                         const struct summary_cell **picked)
 {
-    const json_t *cells = summary_file_at(root, "cells");
     size_t n = 0;
 
-    for (size_t i = 0; i < json_array_size(cells); i++) {
-        const json_t *cell = json_array_get(cells, i);
+    for (size_t i = 0; i < s->n_cells; i++) {
+        const struct summary_cell *cell = &s->cells[i];
         size_t at = n < CELLS_SHOWN ? n++ : CELLS_SHOWN;
 
         if (at == CELLS_SHOWN) {
             /* the list is full and this cell is lighter than all */
-            if (cell_time(cell) <= cell_time(picked[CELLS_SHOWN - 1]))
+            if (summary_cell_time(cell) <=
+                summary_cell_time(picked[CELLS_SHOWN - 1]))
                 continue;
             at--;
         }
         /* insertion into the short sorted list */
-        for (; at > 0 && cell_time(cell) > cell_time(picked[at - 1]); at--)
+        for (; at > 0 &&
+               summary_cell_time(cell) > summary_cell_time(picked[at - 1]);
+             at--)
             picked[at] = picked[at - 1];
         picked[at] = cell;
     }
@@ -278,37 +261,34 @@ static void put_row(FILE *out, unsigned columns, const char *const texts[9])
 }
 
 /* Writes a row of the card's table: one kind of operation. */
-static void put_cell(const json_t *cell, unsigned columns, FILE *out)
+static void put_cell(const struct summary_cell *cell, unsigned columns,
+                     FILE *out)
 {
-    const json_t *busbw = summary_file_at(cell, "busbw_gbs");
-    const json_t *exec = summary_file_at(cell, "exec_us");
+    bool sized = cell->msg_size_bytes != JSON_UNKNOWN;
+    bool counted = cell->ops != JSON_UNKNOWN;
     char coll[16];
-    uint64_t bytes = 0, ops = 0;
 
-    summary_file_count(cell, "msg_size_bytes", &bytes);
-    summary_file_count(cell, "ops", &ops);
     put_row(out, columns,
-            (const char *[]){summary_file_text(cell, "comm_type"),
-                             clean_text(summary_file_text(cell, "coll"),
-                                        JP_CLEAN_ASCII, coll, sizeof(coll)),
-                             FIG_BYTES(bytes), FIG_COUNT(ops),
-                             FIG_GBS(summary_file_real(busbw, "p50")),
-                             FIG_GBS(summary_file_real(busbw, "min")),
-                             FIG_GBS(summary_file_real(busbw, "max")),
-                             FIG_US(summary_file_real(exec, "p50")),
-                             FIG_US(summary_file_real(exec, "p99"))});
+            (const char *[]){
+                cell->comm_type,
+                clean_text(cell->coll, JP_CLEAN_ASCII, coll, sizeof(coll)),
+                sized ? FIG_BYTES(cell->msg_size_bytes) : "-",
+                counted ? FIG_COUNT(cell->ops) : "-",
+                FIG_GBS(cell->busbw_gbs.p50), FIG_GBS(cell->busbw_gbs.min),
+                FIG_GBS(cell->busbw_gbs.max), FIG_US(cell->exec_us.p50),
+                FIG_US(cell->exec_us.p99)});
 }
 
 /* Writes the cells of most time, fewer if other lines need the room. notes: the
  * number of lines that put_notes wrote. */
-static void put_cells(const json_t *root, unsigned columns, unsigned notes,
-                      FILE *out)
+static void put_cells(const struct summary_file *s, unsigned columns,
+                      unsigned notes, FILE *out)
 {
-    const json_t *picked[CELLS_SHOWN + 1];
-    size_t n = pick_cells(root, picked), most = CELLS_SHOWN;
+    const struct summary_cell *picked[CELLS_SHOWN + 1];
+    size_t n = pick_cells(s, picked), most = CELLS_SHOWN;
 
     /* the verdict takes one more line if lines are short */
-    most -= json_array_size(summary_file_at(root, "findings")) > 0;
+    most -= s->n_findings > 0;
     most -= columns < JP_CARD_MAX_COLUMNS;
     /* a note takes the place of a cell */
     most -= notes;
@@ -324,25 +304,22 @@ static void put_cells(const json_t *root, unsigned columns, unsigned notes,
 
 /* Returns true if the verdict contains the beginning of this text. The verdict
  * may be cut, so the whole text cannot be searched for. */
-static bool is_said(const json_t *root, const char *text)
+static bool is_said(const struct summary_file *s, const char *text)
 {
     char begin[SAID_BYTES];
 
     snprintf(begin, sizeof(begin), "%s", text);
-    return strstr(summary_file_sentence(summary_file_at(root, "verdict")),
+    return strstr(summary_file_sentence(s->verdict.plain, s->verdict.text),
                   begin);
 }
+
 /* Prints what coincides with the worst finding that has a known cause. */
-static void put_why(const json_t *root, unsigned columns, FILE *out)
+static void put_why(const struct summary_file *s, unsigned columns, FILE *out)
 {
-    const json_t *findings = summary_file_at(root, "findings");
     char text[WHY_BYTES];
 
-    for (size_t i = 0; i < json_array_size(findings); i++) {
-        const json_t *f = json_array_get(findings, i);
-
-        clean_text(summary_file_text(f, "why"), JP_CLEAN_ASCII, text,
-                   sizeof(text));
+    for (size_t i = 0; i < s->n_findings; i++) {
+        clean_text(s->findings[i].why, JP_CLEAN_ASCII, text, sizeof(text));
         if (!*text)
             continue;
         fputs("  why      ", out);
@@ -353,25 +330,23 @@ static void put_why(const json_t *root, unsigned columns, FILE *out)
 
 /* Prints findings that the verdict does not mention, and what to do about the
  * first; if `whole`, on as many lines as needed. */
-static void put_findings(const json_t *root, unsigned columns, bool whole,
-                         FILE *out)
+static void put_findings(const struct summary_file *s, unsigned columns,
+                         bool whole, FILE *out)
 {
-    const json_t *findings = summary_file_at(root, "findings");
-    const json_t *first = json_array_get(findings, 0);
     char text[NEXT_BYTES];
 
     /* the verdict itself is the first of those shown */
-    for (size_t i = 0, n = 1;
-         i < json_array_size(findings) && n < FINDINGS_SHOWN; i++) {
-        const char *found = summary_file_sentence(json_array_get(findings, i));
+    for (size_t i = 0, n = 1; i < s->n_findings && n < FINDINGS_SHOWN; i++) {
+        const char *found =
+            summary_file_sentence(s->findings[i].plain, s->findings[i].text);
 
-        if (is_said(root, found))
+        if (is_said(s, found))
             continue;
         clean_text(found, JP_CLEAN_ASCII, text, sizeof(text));
         text_out_clauses(out, columns, "also", text);
         n++;
     }
-    clean_text(summary_file_text(first, "next"), JP_CLEAN_ASCII, text,
+    clean_text(s->n_findings ? s->findings[0].next : "", JP_CLEAN_ASCII, text,
                sizeof(text));
     if (!*text)
         return;
@@ -384,14 +359,13 @@ static void put_findings(const json_t *root, unsigned columns, bool whole,
 }
 
 /* Prints what to check if no finding has advice, one line each. */
-static void put_checks(const json_t *root, unsigned columns, FILE *out)
+static void put_checks(const struct summary_file *s, unsigned columns,
+                       FILE *out)
 {
-    const json_t *checks = summary_file_at(root, "verdict.checks");
     char text[NEXT_BYTES];
 
-    for (size_t i = 0; i < json_array_size(checks); i++) {
-        clean_text(json_string_value(json_array_get(checks, i)), JP_CLEAN_ASCII,
-                   text, sizeof(text));
+    for (size_t i = 0; i < s->verdict.n_checks; i++) {
+        clean_text(s->verdict.checks[i], JP_CLEAN_ASCII, text, sizeof(text));
         text_out_fit(out, columns, "  %s    %s", i ? "     " : "check", text);
     }
 }
@@ -415,20 +389,17 @@ static bool is_found_here(uint64_t job, const char *step, const char *step_dir)
 /* Prints the command to type next, unless the verdict is OK. It names the
  * report so that the command works where the reader stands now. dir: the
  * report's, cleaned. by_id: JOBID leads to it. */
-static void put_command(const json_t *root, const char *dir, bool by_id,
-                        unsigned columns, FILE *out)
+static void put_command(const struct summary_file *s, const char *dir,
+                        bool by_id, unsigned columns, FILE *out)
 {
-    const json_t *verdict = summary_file_at(root, "verdict");
-    const json_t *job = summary_file_at(root, "job");
-    const char *step_id = summary_file_text(job, "step");
     char command[FIRST_SCREEN_COMMAND], text[FIRST_SCREEN_TYPED], step[96];
-    uint64_t id;
+    const char *step_id = s->job.step;
+    uint64_t id = s->job.id;
 
-    clean_text(summary_file_text(verdict, "command"), JP_CLEAN_ASCII, command,
-               sizeof(command));
-    if (!*command || !strcmp(summary_file_text(verdict, "word"), "OK"))
+    clean_text(s->verdict.command, JP_CLEAN_ASCII, command, sizeof(command));
+    if (!*command || summary_file_is(s, "OK"))
         return;
-    if (!summary_file_count(job, "id", &id))
+    if (id == JSON_UNKNOWN)
         first_screen_typed(command, "", dir, text);
     else if (by_id || is_found_here(id, step_id, dir))
         snprintf(text, sizeof(text), "%s", command);
@@ -443,11 +414,11 @@ static void put_command(const json_t *root, const char *dir, bool by_id,
 
 /* Returns what was asked for and left no data; "" if everything is there. The
  * reason is in log.txt. */
-static const char *missing_of(const json_t *root)
+static const char *missing_of(const struct summary_file *s)
 {
     for (size_t i = 0; feature_registry[i]; i++) {
         const char *missing = feature_registry[i]->missing
-                                  ? feature_registry[i]->missing(root)
+                                  ? feature_registry[i]->missing(s)
                                   : NULL;
 
         if (missing)
@@ -457,9 +428,10 @@ static const char *missing_of(const json_t *root)
 }
 
 /* Prints what is missing. Returns the number of lines. */
-static unsigned put_missing(const json_t *root, unsigned columns, FILE *out)
+static unsigned put_missing(const struct summary_file *s, unsigned columns,
+                            FILE *out)
 {
-    const char *missing = missing_of(root);
+    const char *missing = missing_of(s);
 
     if (*missing)
         text_out_fit(out, columns, "  missing  %s", missing);
@@ -468,39 +440,39 @@ static unsigned put_missing(const json_t *root, unsigned columns, FILE *out)
 
 /* Prints the lines of features: of those with figures of the step, or of the
  * others. */
-static void put_features(const json_t *root, unsigned columns, bool figures,
-                         FILE *out)
+static void put_features(const struct summary_file *s, unsigned columns,
+                         bool figures, FILE *out)
 {
     for (size_t i = 0; feature_registry[i]; i++)
         if (feature_registry[i]->card &&
             (feature_registry[i]->role == FEATURE_FIGURES) == figures)
-            feature_registry[i]->card(root, columns, out);
+            feature_registry[i]->card(s, columns, out);
 }
 
 /* What a card leaves out if it is too long, in this order. */
 enum form { CARD_WHOLE, CARD_SHORT_NEXT, CARD_NO_CELLS, CARD_NOT_JUDGED };
 
 /* Writes all lines in the given form. `dir` is cleaned already. */
-static void put_card(const json_t *root, const char *dir, bool by_id,
+static void put_card(const struct summary_file *s, const char *dir, bool by_id,
                      bool colour, unsigned columns, enum form form, FILE *out)
 {
     unsigned notes;
 
-    put_verdict(root, colour, columns, out);
-    put_data(root, columns, out);
+    put_verdict(s, colour, columns, out);
+    put_data(s, columns, out);
     if (form < CARD_NOT_JUDGED)
-        put_judged(root, columns, out);
-    notes = put_notes(root, columns, out);
-    notes += put_stand_in(root, columns, out);
-    notes += put_missing(root, columns, out);
-    put_features(root, columns, true, out);
-    put_why(root, columns, out);
-    put_findings(root, columns, form == CARD_WHOLE, out);
-    put_checks(root, columns, out);
-    put_command(root, dir, by_id, columns, out);
+        put_judged(s, columns, out);
+    notes = put_notes(s, columns, out);
+    notes += put_stand_in(s, columns, out);
+    notes += put_missing(s, columns, out);
+    put_features(s, columns, true, out);
+    put_why(s, columns, out);
+    put_findings(s, columns, form == CARD_WHOLE, out);
+    put_checks(s, columns, out);
+    put_command(s, dir, by_id, columns, out);
     if (form < CARD_NO_CELLS)
-        put_cells(root, columns, notes, out);
-    put_features(root, columns, false, out);
+        put_cells(s, columns, notes, out);
+    put_features(s, columns, false, out);
     quote_printf(out, "  report   %s/report.html\n", dir);
 }
 
@@ -513,7 +485,7 @@ static unsigned count_lines(const char *text)
     return n;
 }
 
-void card_print(const json_t *root, const char *step_dir, bool by_id,
+void card_print(const struct summary_file *s, const char *step_dir, bool by_id,
                 bool colour, unsigned columns, FILE *out)
 {
     char dir[JP_CLEAN_MAX], *text = NULL;
@@ -533,7 +505,7 @@ void card_print(const json_t *root, const char *step_dir, bool by_id,
 
         if (!memory)
             break;
-        put_card(root, dir, by_id, colour, columns, (enum form) form, memory);
+        put_card(s, dir, by_id, colour, columns, (enum form) form, memory);
         fits = fclose(memory) == 0 && count_lines(text) <= JP_CARD_MAX_LINES;
         if (fits)
             fputs(text, out); /* raw: its parts are cleaned */
@@ -543,7 +515,7 @@ void card_print(const json_t *root, const char *step_dir, bool by_id,
     }
     /* out of memory, or too long even so */
     if (!fits)
-        put_card(root, dir, by_id, colour, columns, CARD_NOT_JUDGED, out);
+        put_card(s, dir, by_id, colour, columns, CARD_NOT_JUDGED, out);
 }
 
 /* --- the line or card that srun prints */
@@ -576,32 +548,22 @@ static unsigned columns_of(FILE *out)
                : JP_CARD_MAX_COLUMNS;
 }
 
-/* The sentence on what was sampled; "": nothing. */
-static const char *sampled_of(const json_t *root)
-{
-    const struct feature *sampler = feature_sampler();
-
-    return sampler
-               ? summary_file_text(summary_file_at(root, sampler->name), "text")
-               : "";
-}
-
 /* Prints one line for logs: the verdict and where the report is. */
-static void print_line(const json_t *root, const char *step_dir, FILE *out)
+static void print_line(const struct summary_file *s, const char *step_dir,
+                       FILE *out)
 {
-    const json_t *verdict = summary_file_at(root, "verdict");
-    const char *word = word_of(root);
+    const char *word = word_of(s);
     enum jp_clean how = clean_locale_is_utf8() ? JP_CLEAN_UTF8 : JP_CLEAN_ASCII;
     bool colour = wants_colour(out);
-    const char *said = summary_file_sentence(verdict);
-    const char *missing = missing_of(root);
+    const char *said = summary_file_sentence(s->verdict.plain, s->verdict.text);
+    const char *missing = missing_of(s);
     bool alone = !strcmp(said, JP_PLAIN_NOTHING);
     char text[1024], used[USED_BYTES], dir[JP_CLEAN_MAX];
 
     /* a log may be read by any program, so nothing raw goes into it */
     clean_text(said, how, text, sizeof(text));
     clean_text(step_dir, how, dir, sizeof(dir));
-    clean_text(*word ? "" : sampled_of(root), how, used, sizeof(used));
+    clean_text(*word ? "" : s->samples.text, how, used, sizeof(used));
     fputs("jobprof: ", out);
     fputs(card_colour(word, colour), out);
     quote_print(out, word);
@@ -620,23 +582,22 @@ static void print_line(const json_t *root, const char *step_dir, FILE *out)
 int report_print_line(const char *step_dir, enum jp_summary how, bool by_id,
                       FILE *out, struct jp_error *err)
 {
-    json_t *root;
+    struct summary_file s;
     int rc = 0;
 
     if (how == JP_SUMMARY_OFF)
         return 0;
     /* the long tables are skipped: the card needs none of them */
-    root = summary_file_read(step_dir, SUMMARY_WITHOUT_TABLES, err);
-    if (!root)
+    if (summary_file_read(step_dir, SUMMARY_WITHOUT_TABLES, &s, err) < 0)
         return -1;
     errno = 0;
     /* automatic: the card for people, the line for files and pipes */
     if (how == JP_SUMMARY_CARD || (how == JP_SUMMARY_AUTO && is_terminal(out)))
-        card_print(root, step_dir, by_id, wants_colour(out), columns_of(out),
+        card_print(&s, step_dir, by_id, wants_colour(out), columns_of(out),
                    out);
     else
-        print_line(root, step_dir, out);
-    json_decref(root);
+        print_line(&s, step_dir, out);
+    summary_file_fini(&s);
     if (fflush(out) || ferror(out))
         rc = error_set(err, "summary line: %s", strerror(errno));
     return rc;

@@ -3,7 +3,7 @@
  *
  * init and init_baseline fill struct compare; print_text and print_json show
  * it. A cell has a side A (index 0) and a side B (index 1). All strings are
- * borrowed from the two JSON trees. */
+ * borrowed from the two summaries. */
 #include "orchestrator/report/compare.h"
 
 #include <errno.h>
@@ -35,10 +35,10 @@ enum compare_course {
 
 struct compare_cell {
     const char *type, *coll; /* borrowed from the summaries */
-    uint64_t bytes;
-    uint64_t ops[2];   /* 0: the side has no such cell */
-    double time_us[2]; /* medians; NAN: unknown */
-    double mean_us[2]; /* likewise */
+    uint64_t bytes;          /* JSON_UNKNOWN: unknown */
+    uint64_t ops[2];         /* 0: the side has no such cell */
+    double time_us[2];       /* medians; NAN: unknown */
+    double mean_us[2];       /* likewise */
     double busbw_gbs[2];
     double change;          /* change of time, as a share; NAN: unknown */
     char kind[NETKEY_NAME]; /* kind of a network cell; "" for other cells */
@@ -63,7 +63,8 @@ struct compare_answer {
 };
 
 struct compare {
-    const json_t *roots[2]; /* borrowed; A's is NULL if A is a baseline */
+    /* borrowed; A's is NULL if A is a baseline */
+    const struct summary_file *sides[2];
     /* A if it is a baseline, else NULL; borrowed */
     const struct jp_baseline *baseline;
     double threshold;           /* a share */
@@ -71,7 +72,7 @@ struct compare {
     struct compare_cell *cells; /* in A's order, then cells of B only */
     size_t n_cells, slower, faster;
     /* findings of B only, and of A only; borrowed */
-    const json_t **fresh, **gone;
+    const struct summary_finding **fresh, **gone;
     size_t n_fresh, n_gone;
     struct compare_answer answer;
 };
@@ -82,25 +83,26 @@ static size_t at_most(size_t n, size_t most)
 }
 
 /* Sets the key of a cell; its figures are unknown so far. */
-static void read_cell(const json_t *row, struct compare_cell *cell)
+static void set_key(const struct summary_cell *row, struct compare_cell *cell)
 {
-    *cell = (struct compare_cell){.type = summary_file_text(row, "comm_type"),
-                                  .coll = summary_file_text(row, "coll"),
+    *cell = (struct compare_cell){.type = row->comm_type,
+                                  .coll = row->coll,
+                                  .bytes = row->msg_size_bytes,
                                   .time_us = {NAN, NAN},
                                   .mean_us = {NAN, NAN},
                                   .busbw_gbs = {NAN, NAN},
                                   .change = NAN,
                                   .course = COMPARE_ONE_SIDED};
-    summary_file_count(row, "msg_size_bytes", &cell->bytes);
 }
 
-/* Reads the figures of one side. */
-static void read_side(const json_t *row, struct compare_cell *cell, int side)
+/* Sets the figures of one side. */
+static void set_side(const struct summary_cell *row, struct compare_cell *cell,
+                     int side)
 {
-    summary_file_count(row, "ops", &cell->ops[side]);
-    cell->time_us[side] = summary_file_real(row, "exec_us.p50");
-    cell->mean_us[side] = summary_file_real(row, "exec_us.mean");
-    cell->busbw_gbs[side] = summary_file_real(row, "busbw_gbs.p50");
+    cell->ops[side] = json_count_or(row->ops, 0);
+    cell->time_us[side] = row->exec_us.p50;
+    cell->mean_us[side] = row->exec_us.mean;
+    cell->busbw_gbs[side] = row->busbw_gbs.p50;
 }
 
 /* Finds A's cell with the key of `like`; NULL: B has it alone. *hint, initially
@@ -123,17 +125,12 @@ find_cell(struct compare *c, const struct compare_cell *like, size_t *hint)
 }
 
 /* Returns true if records of the step are missing, by its summary. */
-static bool is_incomplete(const json_t *root)
+static bool is_incomplete(const struct summary_file *s)
 {
-    const json_t *quality = summary_file_at(root, "quality");
-    const json_t *verdict = summary_file_at(root, "verdict");
-    const char *word = summary_file_text(verdict, "word");
-    double coverage = summary_file_real(quality, "coverage");
-
     /* verdicts that mean missing data, or too few records */
-    return !strcmp(word, "INCOMPLETE") || !strcmp(word, "NODATA") ||
-           !strcmp(word, "FAILED") ||
-           coverage < limits_table[JP_LIMIT_COVERAGE].value;
+    return summary_file_is(s, "INCOMPLETE") || summary_file_is(s, "NODATA") ||
+           summary_file_is(s, "FAILED") ||
+           s->quality.coverage < limits_table[JP_LIMIT_COVERAGE].value;
 }
 
 /* Decides a comparable cell. A cell is faster if A would count as slower in the
@@ -170,22 +167,21 @@ static void compare_medians(struct compare *c, struct compare_cell *cell)
  * -1 when out of memory. */
 static int match_cells(struct compare *c)
 {
-    const json_t *a = summary_file_at(c->roots[0], "cells");
-    const json_t *b = summary_file_at(c->roots[1], "cells");
-    size_t n = at_most(json_array_size(a), MAX_CELLS);
-    size_t m = at_most(json_array_size(b), MAX_CELLS), hint = 0;
+    const struct summary_file *a = c->sides[0], *b = c->sides[1];
+    size_t n = at_most(a->n_cells, MAX_CELLS);
+    size_t m = at_most(b->n_cells, MAX_CELLS), hint = 0;
 
     c->cells = calloc(n + m + 1, sizeof(*c->cells));
     if (!c->cells)
         return -1;
     for (size_t i = 0; i < n; i++, c->n_cells++) {
-        read_cell(json_array_get(a, i), &c->cells[i]);
-        read_side(json_array_get(a, i), &c->cells[i], 0);
+        set_key(&a->cells[i], &c->cells[i]);
+        set_side(&a->cells[i], &c->cells[i], 0);
     }
     for (size_t i = 0; i < m; i++) {
         struct compare_cell like, *cell;
 
-        read_cell(json_array_get(b, i), &like);
+        set_key(&b->cells[i], &like);
         /* A's cell gets its second side, or B's cell is appended */
         cell = find_cell(c, &like, &hint);
         /* there is room for all of both */
@@ -193,7 +189,7 @@ static int match_cells(struct compare *c)
             cell = &c->cells[c->n_cells++];
             *cell = like;
         }
-        read_side(json_array_get(b, i), cell, 1);
+        set_side(&b->cells[i], cell, 1);
     }
     /* after both sides are read */
     for (size_t i = 0; i < c->n_cells; i++)
@@ -203,46 +199,40 @@ static int match_cells(struct compare *c)
 
 /* Returns true if both findings are of one kind, on one node, and about one
  * rank of the program. Findings without a rank are equal in that. */
-static bool same_finding(const json_t *x, const json_t *y)
+static bool same_finding(const struct summary_finding *x,
+                         const struct summary_finding *y)
 {
-    static const char *const keys[] = {"kind", "host"};
-    uint64_t a = UINT64_MAX, b = UINT64_MAX;
-
-    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-        if (strcmp(summary_file_text(x, keys[i]),
-                   summary_file_text(y, keys[i])))
-            return false;
-    summary_file_count(x, "world_rank", &a);
-    summary_file_count(y, "world_rank", &b);
-    return a == b;
+    return !strcmp(x->kind, y->kind) && !strcmp(x->host, y->host) &&
+           x->world_rank == y->world_rank;
 }
 
 /* Returns true if the finding is reliable even in an incomplete step. */
-static bool is_certain(const json_t *finding)
+static bool is_certain(const struct summary_finding *finding)
 {
-    return !strcmp(summary_file_text(finding, "kind"), "hang");
+    return !strcmp(finding->kind, "hang");
 }
 
-/* Collects the findings of one side that the other does not have. all: also
- * those that need complete data on both sides. Returns 0, or -1 when out of
- * memory. */
-static int only_in(bool all, const json_t *these, const json_t *others,
-                   const json_t ***list, size_t *n)
+/* Collects the findings of one side that the other (NULL: a baseline, which has
+ * none) does not have. all: also those that need complete data on both sides.
+ * Returns 0, or -1 when out of memory. */
+static int only_in(bool all, const struct summary_file *these,
+                   const struct summary_file *others,
+                   const struct summary_finding ***list, size_t *n)
 {
-    size_t size = at_most(json_array_size(these), MAX_FINDINGS);
-    size_t n_others = at_most(json_array_size(others), MAX_FINDINGS);
+    size_t size = at_most(these->n_findings, MAX_FINDINGS);
+    size_t n_others = others ? at_most(others->n_findings, MAX_FINDINGS) : 0;
 
     *list = calloc(size + 1, sizeof(**list));
     if (!*list)
         return -1;
     for (size_t i = 0; i < size; i++) {
-        const json_t *finding = json_array_get(these, i);
+        const struct summary_finding *finding = &these->findings[i];
         /* a finding that needs complete data is treated as if the other side
          * had it */
         bool found = !all && !is_certain(finding);
 
         for (size_t k = 0; k < n_others && !found; k++)
-            found = same_finding(finding, json_array_get(others, k));
+            found = same_finding(finding, &others->findings[k]);
         if (!found)
             (*list)[(*n)++] = finding;
     }
@@ -270,15 +260,14 @@ static bool is_more(const struct compare *c, double change)
  * unknown or comes from samples, or if the loops differ. */
 static bool read_steps(const struct compare *c, double us[2])
 {
-    uint64_t ops[2] = {0, 0};
+    uint64_t ops[2];
 
     for (int side = 0; side < 2; side++) {
-        const json_t *loop = summary_file_at(c->roots[side], "iteration");
+        const struct summary_file *s = c->sides[side];
 
-        us[side] = summary_file_real(loop, "period_us");
-        summary_file_count(loop, "ops", &ops[side]);
-        if (!(us[side] > 0) ||
-            strcmp(summary_file_text(loop, "source"), "collectives") != 0)
+        us[side] = s->iteration.period_us;
+        ops[side] = json_count_or(s->iteration.ops, 0);
+        if (!(us[side] > 0) || strcmp(s->iteration.source, "collectives") != 0)
             return false;
     }
     return ops[0] && ops[0] == ops[1];
@@ -338,20 +327,18 @@ static void find_answer(struct compare *c)
 
 /* Compares two reports. Returns 0, or -1 when out of memory; *c is then empty.
  */
-static int init(struct compare *c, const json_t *a, const json_t *b,
-                double threshold)
+static int init(struct compare *c, const struct summary_file *a,
+                const struct summary_file *b, double threshold)
 {
-    const json_t *old = summary_file_at(a, "findings");
-    const json_t *new = summary_file_at(b, "findings");
     bool all;
 
-    *c = (struct compare){.roots = {a, b},
+    *c = (struct compare){.sides = {a, b},
                           .threshold = threshold,
                           .incomplete = {is_incomplete(a), is_incomplete(b)}};
     all = !c->incomplete[0] && !c->incomplete[1];
     if (match_cells(c) == 0 &&
-        only_in(all, new, old, &c->fresh, &c->n_fresh) == 0 &&
-        only_in(all, old, new, &c->gone, &c->n_gone) == 0) {
+        only_in(all, b, a, &c->fresh, &c->n_fresh) == 0 &&
+        only_in(all, a, b, &c->gone, &c->n_gone) == 0) {
         find_answer(c);
         return 0;
     }
@@ -361,14 +348,14 @@ static int init(struct compare *c, const json_t *a, const json_t *b,
 
 /* Reads a row of the report's network into side B. Returns false if it is not a
  * valid row. */
-static bool read_network(const json_t *row, struct jp_netkey *key,
-                         struct compare_cell *cell)
+static bool read_network(const struct summary_network *row,
+                         struct jp_netkey *key, struct compare_cell *cell)
 {
     struct jp_bwhist hist = {0};
-    bool good = netkey_read_row(row, key, &hist, NULL) == 0;
+    bool good = netkey_read_row(row->row, key, &hist, NULL) == 0;
 
     *cell = (struct compare_cell){.type = comm_type_name(key->type),
-                                  .coll = summary_file_text(row, "coll"),
+                                  .coll = row->coll,
                                   .time_us = {NAN, NAN},
                                   .busbw_gbs = {NAN, NAN},
                                   .change = NAN,
@@ -402,13 +389,11 @@ static void judge_network(struct compare *c, const struct jp_netkey *key,
 
 /* Compares a report with a baseline. Returns 0, or -1 when out of memory. */
 static int init_baseline(struct compare *c, const struct jp_baseline *baseline,
-                         const json_t *b, double threshold)
+                         const struct summary_file *b, double threshold)
 {
-    const json_t *rows = summary_file_at(b, "network");
-    const json_t *new = summary_file_at(b, "findings");
-    size_t n = at_most(json_array_size(rows), MAX_CELLS);
+    size_t n = at_most(b->n_network, MAX_CELLS);
 
-    *c = (struct compare){.roots = {NULL, b},
+    *c = (struct compare){.sides = {NULL, b},
                           .baseline = baseline,
                           .threshold = threshold,
                           .incomplete = {false, is_incomplete(b)}};
@@ -419,13 +404,13 @@ static int init_baseline(struct compare *c, const struct jp_baseline *baseline,
 
         /* a damaged row is ignored; the cell is not overwritten until the next
          * one */
-        if (!read_network(json_array_get(rows, i), &key, cell))
+        if (!read_network(&b->network[i], &key, cell))
             continue;
         judge_network(c, &key, cell);
         c->n_cells++;
     }
     if (c->cells &&
-        only_in(!c->incomplete[1], new, NULL, &c->fresh, &c->n_fresh) == 0)
+        only_in(!c->incomplete[1], b, NULL, &c->fresh, &c->n_fresh) == 0)
         return 0;
     fini(c);
     return -1;
@@ -449,28 +434,23 @@ static const char *const courses[] = {[COMPARE_SAME] = "",
                                       [COMPARE_INCOMPLETE] = "incomplete",
                                       [COMPARE_ONE_SIDED] = "only"};
 
-static const json_t *verdict_of(const struct compare *c, int side)
-{
-    return summary_file_at(c->roots[side], "verdict");
-}
-
 /* Prints A or B: its path, and its verdict or the size of the baseline. */
 static void put_side(const struct compare *c, const char *name, int side,
                      FILE *out)
 {
+    const struct summary_file *s = c->sides[side];
     char text[400], path[JP_CLEAN_MAX];
 
-    clean_text(summary_file_text(verdict_of(c, side), "text"), JP_CLEAN_ASCII,
-               text, sizeof(text));
     clean_text(name, JP_CLEAN_ASCII, path, sizeof(path));
     quote_printf(out, "%c  %s\n   ", side ? 'B' : 'A', path);
     /* a baseline has no verdict */
-    if (!c->roots[side]) {
+    if (!s) {
         quote_printf(out, "baseline of %s earlier steps\n",
                      FIG_COUNT(c->baseline->n_reports));
         return;
     }
-    quote_printf(out, "%s ", summary_file_text(verdict_of(c, side), "word"));
+    clean_text(s->verdict.text, JP_CLEAN_ASCII, text, sizeof(text));
+    quote_printf(out, "%s ", s->verdict.word);
     text_out_wrap(out, 12, 6, text);
 }
 
@@ -483,6 +463,8 @@ static const char *course_text(const struct compare_cell *cell)
 }
 
 JP_GETTER(kind, compare_cell, value_text(v, at->kind))
+JP_GETTER(bytes, compare_cell,
+          value_known(v, at->bytes != JSON_UNKNOWN, at->bytes))
 JP_GETTER(time_a, compare_cell, value_finite(v, at->time_us[0]))
 JP_GETTER(time_b, compare_cell, value_finite(v, at->time_us[1]))
 JP_GETTER(busbw_a, compare_cell, value_finite(v, at->busbw_gbs[0]))
@@ -500,7 +482,7 @@ JP_GETTER(course, compare_cell, value_text(v, course_text(at)))
     {"coll",      JP_COL_TEXT, .text = 2, .brief = "function",                 \
      .width = 13, FIELD(coll)},                                                \
         {"bytes",         JP_COL_BYTES, .text = 3,                             \
-         .brief = "size", .width = 8,   FIELD(bytes)},                         \
+         .brief = "size", .width = 8,   .get = get_bytes},                     \
         {"busbw_a",         JP_COL_GBS, .text = 6,                             \
          .brief = "GB/s A", .width = 8, .get = get_busbw_a},                   \
         {"busbw_b",    JP_COL_GBS, .text = 7,                                  \
@@ -539,17 +521,16 @@ static const struct jp_table network_table = {
     .max_text = SIZE_MAX};
 
 /* Prints findings, each with its sign and its kind. */
-static void put_findings(const json_t *const *list, size_t n, const char *sign,
-                         FILE *out)
+static void put_findings(const struct summary_finding *const *list, size_t n,
+                         const char *sign, FILE *out)
 {
     char text[400], kind[24];
 
     for (size_t i = 0; i < n; i++) {
-        clean_text(summary_file_text(list[i], "text"), JP_CLEAN_ASCII, text,
-                   sizeof(text));
-        quote_printf(out, "  %s %-15s ", sign,
-                     clean_text(summary_file_text(list[i], "kind"),
-                                JP_CLEAN_ASCII, kind, sizeof(kind)));
+        clean_text(list[i]->text, JP_CLEAN_ASCII, text, sizeof(text));
+        quote_printf(
+            out, "  %s %-15s ", sign,
+            clean_text(list[i]->kind, JP_CLEAN_ASCII, kind, sizeof(kind)));
         text_out_wrap(out, 20, 20, text);
     }
 }
@@ -663,7 +644,10 @@ static json_t *cell_row(struct jp_json *j, const struct compare_cell *cell)
     if (*cell->kind)
         json_out_text(j, row, "network", cell->kind);
     json_out_text(j, row, "coll", cell->coll);
-    json_out_count(j, row, "msg_size_bytes", cell->bytes);
+    json_out_put(j, row, "msg_size_bytes",
+                 cell->bytes == JSON_UNKNOWN
+                     ? json_null()
+                     : json_integer((json_int_t) cell->bytes));
     json_out_put(j, row, "ops", pair(j, ops));
     json_out_put(j, row, "exec_us", pair(j, cell->time_us));
     json_out_put(j, row, "busbw_gbs", pair(j, cell->busbw_gbs));
@@ -674,12 +658,12 @@ static json_t *cell_row(struct jp_json *j, const struct compare_cell *cell)
 
 /* Adds findings under a key, as they are in their summary. */
 static void put_copies(struct jp_json *j, json_t *root, const char *key,
-                       const json_t *const *list, size_t n)
+                       const struct summary_finding *const *list, size_t n)
 {
     json_t *array = json_out_array(j);
 
     for (size_t i = 0; i < n; i++)
-        json_out_append(j, array, json_deep_copy(list[i]));
+        json_out_append(j, array, json_deep_copy(list[i]->row));
     json_out_put(j, root, key, array);
 }
 
@@ -722,9 +706,8 @@ static int print_json(const struct compare *c, const char *const names[2],
 
         json_out_text(&j, one, "dir", names[side]);
         /* a baseline has no verdict's word */
-        if (c->roots[side])
-            json_out_text(&j, one, "word",
-                          summary_file_text(verdict_of(c, side), "word"));
+        if (c->sides[side])
+            json_out_text(&j, one, "word", c->sides[side]->verdict.word);
         else
             json_out_count(&j, one, "baseline_reports", c->baseline->n_reports);
         json_out_put(&j, one, "incomplete", json_boolean(c->incomplete[side]));

@@ -6,8 +6,8 @@
  * rank, if both sides have COMPARE_MIN_OPS operations. Two findings are the
  * same if their kind, node and rank of the program are equal.
  *
- * The first line is the answer: by the duration of a step of the program's loop,
- * if both reports know it from the collectives and a step has as many
+ * The first line is the answer: by the duration of a step of the program's
+ * loop, if both reports know it from the collectives and a step has as many
  * operations in both; otherwise by the time of the operations that both have,
  * each as often as in A. Then it names the cell that changed most in that
  * direction, weighted in the same way.
@@ -30,18 +30,17 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include <jansson.h>
-
 #include "common/error.h"
 #include "orchestrator/insight/expectation.h"
+#include "orchestrator/report/summary_file.h"
 
 #define COMPARE_MIN_OPS 30
 
 /* What is compared, and how it is shown. All pointers are borrowed. */
 struct jp_comparison {
-    const json_t *a;                    /* as returned by summary_file_read */
+    const struct summary_file *a;
     const struct jp_baseline *baseline; /* replaces a; or NULL */
-    const json_t *b;
+    const struct summary_file *b;
     double threshold;     /* smallest change that counts, as a share */
     const char *names[2]; /* names of A and B */
     bool json;            /* false: text for a terminal */

@@ -27,6 +27,12 @@
 #define NAME_MAX_BYTES 64 /* of a metric's key, or of a library's name */
 #define VERSIONS_MAX 96   /* of the versions of one library */
 
+const char *index_page_sentence(const json_t *entry)
+{
+    return summary_file_sentence(json_tree_text(entry, "plain"),
+                                 json_tree_text(entry, "text"));
+}
+
 /* Finds the kept metric i; false: there are no more, or nothing samples. */
 static bool find_kept(size_t i, struct feature_kept *out)
 {
@@ -52,13 +58,11 @@ static const char *key_of(const struct feature_kept *kept,
 
 /* --- a step --------------------------------------------------------------- */
 
-/* Finds the kept metric that a row of the samples' series belongs to. Returns
- * its index; FEATURE_KEPT_MAX: none. */
-static size_t kept_of(const json_t *row, struct feature_kept *kept)
+/* Finds the kept metric of these words. Returns its index; FEATURE_KEPT_MAX:
+ * none. */
+static size_t kept_of(const char *scope, const char *metric,
+                      struct feature_kept *kept)
 {
-    const char *scope = summary_file_text(row, "scope"),
-               *metric = summary_file_text(row, "metric");
-
     /* the list is short, and job.json has few rows */
     for (size_t i = 0; find_kept(i, kept); i++)
         if (strcmp(kept->scope, scope) == 0 &&
@@ -69,18 +73,19 @@ static size_t kept_of(const json_t *row, struct feature_kept *kept)
 
 /* The rows over all members come first and hold the maximum. The member is that
  * of the first later row with the same maximum. */
-static void put_maxima(struct jp_json *j, json_t *entry, const json_t *series)
+static void put_maxima(struct jp_json *j, json_t *entry,
+                       const struct summary_samples *samples)
 {
     json_t *maxima = json_out_object(j);
     json_t *found[FEATURE_KEPT_MAX] = {NULL};
     struct feature_kept kept;
     char key[NAME_MAX_BYTES];
 
-    for (size_t r = 0; r < json_array_size(series); r++) {
-        const json_t *row = json_array_get(series, r);
-        const char *node = summary_file_text(row, "node");
-        double max = summary_file_real(row, "max");
-        size_t i = kept_of(row, &kept);
+    for (size_t r = 0; r < samples->n_series; r++) {
+        const struct summary_series *row = &samples->series[r];
+        const char *node = row->node;
+        double max = row->max;
+        size_t i = kept_of(row->scope, row->metric, &kept);
 
         if (i == FEATURE_KEPT_MAX || !isfinite(max))
             continue;
@@ -90,7 +95,7 @@ static void put_maxima(struct jp_json *j, json_t *entry, const json_t *series)
             json_out_real(j, found[i], "max", max);
             json_out_put(j, maxima, key_of(&kept, key), found[i]);
         } else if (*node && found[i] && !json_object_get(found[i], "node") &&
-                   max >= summary_file_real(found[i], "max")) {
+                   max >= json_tree_real(found[i], "max")) {
             json_out_text(j, found[i], "node", node);
         }
     }
@@ -98,11 +103,11 @@ static void put_maxima(struct jp_json *j, json_t *entry, const json_t *series)
 }
 
 /* Joins several versions, in the order of the list. */
-static void put_framework(struct jp_json *j, json_t *to, const json_t *one)
+static void put_framework(struct jp_json *j, json_t *to,
+                          const struct summary_framework *one)
 {
-    const char *name = summary_file_text(one, "name"),
-               *version = summary_file_text(one, "version");
-    const char *before = summary_file_text(to, name);
+    const char *name = one->name, *version = one->version;
+    const char *before = json_tree_text(to, name);
     char clean[NAME_MAX_BYTES], all[VERSIONS_MAX];
 
     if (!*name)
@@ -113,19 +118,17 @@ static void put_framework(struct jp_json *j, json_t *to, const json_t *one)
     json_out_text(j, to, clean, all);
 }
 
-void index_page_step(struct jp_json *j, json_t *entry, const json_t *summary)
+void index_page_step(struct jp_json *j, json_t *entry,
+                     const struct summary_file *summary)
 {
-    const json_t *list = summary_file_at(summary, "job.frameworks");
     json_t *frameworks = json_out_object(j);
 
     /* bounded, as the summary is foreign */
-    for (size_t i = 0; i < json_array_size(list) && i < LOADED_MAX; i++)
-        put_framework(j, frameworks, json_array_get(list, i));
+    for (size_t i = 0; i < summary->job.n_frameworks && i < LOADED_MAX; i++)
+        put_framework(j, frameworks, &summary->job.frameworks[i]);
     json_out_put(j, entry, "frameworks", frameworks);
     if (*kept_key())
-        put_maxima(
-            j, entry,
-            json_object_get(summary_file_at(summary, kept_key()), "series"));
+        put_maxima(j, entry, &summary->samples);
 }
 
 /* --- the job -------------------------------------------------------------- */
@@ -145,13 +148,12 @@ void index_page_job(struct jp_json *j, json_t *root, const json_t *steps)
 
         for (size_t k = 0; k < json_array_size(steps); k++) {
             const json_t *entry = json_array_get(steps, k);
-            const json_t *one = json_object_get(
-                summary_file_at(entry, kept_key()), key_of(&kept, key));
-            double max = summary_file_real(one, "max");
+            const json_t *one = json_object_get(json_tree_at(entry, kept_key()),
+                                                key_of(&kept, key));
+            double max = json_tree_real(one, "max");
 
             /* of equal maxima, the first step has it */
-            if (!isfinite(max) ||
-                (best && max <= summary_file_real(best, "max")))
+            if (!isfinite(max) || (best && max <= json_tree_real(best, "max")))
                 continue;
             best = one;
             step = entry;
@@ -162,10 +164,10 @@ void index_page_job(struct jp_json *j, json_t *root, const json_t *steps)
         json_out_text(j, row, "scope", kept.scope);
         json_out_text(j, row, "metric", kept.metric);
         json_out_text(j, row, "unit", kept.unit);
-        json_out_real(j, row, "max", summary_file_real(best, "max"));
-        json_out_text(j, row, "step", summary_file_text(step, "id"));
+        json_out_real(j, row, "max", json_tree_real(best, "max"));
+        json_out_text(j, row, "step", json_tree_text(step, "id"));
         json_out_text(j, row, "node",
-                      json_string_value(summary_file_at(best, "node")));
+                      json_string_value(json_tree_at(best, "node")));
         json_out_append(j, list, row);
     }
     json_out_put(j, root, kept_key(), list);
@@ -177,7 +179,7 @@ void index_page_job(struct jp_json *j, json_t *root, const json_t *steps)
 static const json_t *step_of(const json_t *steps, const char *id)
 {
     for (size_t i = 0; i < json_array_size(steps); i++)
-        if (strcmp(summary_file_text(json_array_get(steps, i), "id"), id) == 0)
+        if (strcmp(json_tree_text(json_array_get(steps, i), "id"), id) == 0)
             return json_array_get(steps, i);
     return NULL;
 }
@@ -194,14 +196,12 @@ JP_GETTER(maximum_scope, maximum, value_text(v, at->what.scope))
 JP_GETTER(maximum_metric, maximum, value_text(v, at->what.metric))
 JP_GETTER(maximum_help, maximum, value_text(v, at->what.help))
 JP_GETTER(maximum_most, maximum, {
-    v->real = summary_file_real(at->row, "max");
+    v->real = json_tree_real(at->row, "max");
     value_text(v, feature_sampler()->kept_figure(at->kept, v->real, v->buf));
 })
-JP_GETTER(maximum_step, maximum,
-          value_text(v, summary_file_text(at->row, "step"));
-          v->more = summary_file_text(at->step, "report"))
-JP_GETTER(maximum_node, maximum,
-          value_text(v, summary_file_text(at->row, "node")))
+JP_GETTER(maximum_step, maximum, value_text(v, json_tree_text(at->row, "step"));
+          v->more = json_tree_text(at->step, "report"))
+JP_GETTER(maximum_node, maximum, value_text(v, json_tree_text(at->row, "node")))
 
 /* key, kind, flags, places in JSON, on the page and in text */
 static const struct jp_column maximum_columns[] = {
@@ -227,7 +227,7 @@ static const struct jp_table maximum_table = {
  * without memory. */
 static int write_maxima(const json_t *job, FILE *out)
 {
-    const json_t *list = *kept_key() ? summary_file_at(job, kept_key()) : NULL;
+    const json_t *list = *kept_key() ? json_tree_at(job, kept_key()) : NULL;
     size_t n = json_array_size(list);
     struct table_source source = {0};
     struct feature_kept kept;
@@ -243,14 +243,15 @@ static int write_maxima(const json_t *job, FILE *out)
     source.rows = maxima;
     for (size_t r = 0; r < n; r++) {
         const json_t *row = json_array_get(list, r);
-        size_t i = kept_of(row, &kept);
+        size_t i = kept_of(json_tree_text(row, "scope"),
+                           json_tree_text(row, "metric"), &kept);
 
         /* a metric of another version is left out */
         if (i < FEATURE_KEPT_MAX)
             maxima[source.n++] =
                 (struct maximum){i, kept, row,
-                                 step_of(summary_file_at(job, "steps"),
-                                         summary_file_text(row, "step"))};
+                                 step_of(json_tree_at(job, "steps"),
+                                         json_tree_text(row, "step"))};
     }
     title = feature_sampler()->title;
     fprintf(out, "<section id=\"%s\"><h2>%c%s at most</h2>\n", kept_key(),
@@ -286,16 +287,16 @@ static size_t say_pairs(const json_t *object, char *buf, size_t size)
  * buf. */
 static char *words_of(const json_t *entry, char *buf, size_t size)
 {
-    size_t len = say_pairs(summary_file_at(entry, "labels"), buf, size);
+    size_t len = say_pairs(json_tree_at(entry, "labels"), buf, size);
 
-    if (json_object_size(summary_file_at(entry, "frameworks")) == 0)
+    if (json_object_size(json_tree_at(entry, "frameworks")) == 0)
         return buf;
     /* labels and frameworks are separated by "; " */
     if (len && len + 2 < size) {
         memcpy(buf + len, "; ", 3);
         len += 2;
     }
-    say_pairs(summary_file_at(entry, "frameworks"), buf + len, size - len);
+    say_pairs(json_tree_at(entry, "frameworks"), buf + len, size - len);
     return buf;
 }
 
@@ -332,12 +333,12 @@ static const json_t *step_at(const struct trend *t, size_t i)
  */
 static struct kind *find_kind(struct trend *t, const json_t *cell)
 {
-    const char *type = summary_file_text(cell, "comm_type");
-    const char *coll = summary_file_text(cell, "coll");
+    const char *type = json_tree_text(cell, "comm_type");
+    const char *coll = json_tree_text(cell, "coll");
     uint64_t bytes = 0;
     struct kind *kind;
 
-    summary_file_count(cell, "msg_size_bytes", &bytes);
+    json_tree_count(cell, "msg_size_bytes", &bytes);
     for (size_t i = 0; i < t->n_kinds; i++)
         if (t->kinds[i].bytes == bytes && !strcmp(t->kinds[i].coll, coll) &&
             !strcmp(t->kinds[i].type, type))
@@ -352,12 +353,12 @@ static struct kind *find_kind(struct trend *t, const json_t *cell)
 /* Takes the kinds of step i. job.json has only the heaviest cells of a step. */
 static void take_step(struct trend *t, size_t i)
 {
-    const json_t *cells = summary_file_at(step_at(t, i), "cells");
+    const json_t *cells = json_tree_at(step_at(t, i), "cells");
 
     for (size_t k = 0; k < json_array_size(cells) && k < MAX_KINDS; k++) {
         const json_t *cell = json_array_get(cells, k);
-        double gbs = summary_file_real(cell, "busbw_p50_gbs");
-        double time = summary_file_real(cell, "time_us");
+        double gbs = json_tree_real(cell, "busbw_p50_gbs");
+        double time = json_tree_real(cell, "time_us");
         struct kind *kind;
 
         /* also false for NaN */
@@ -394,11 +395,11 @@ static void put_strip(const struct trend *t, FILE *out)
     json_stream_text(&figures, "label", "verdicts by step");
     json_stream_array(&figures, "steps");
     for (size_t i = 0; i < t->n; i++) {
-        const char *word = summary_file_text(step_at(t, i), "verdict");
+        const char *word = json_tree_text(step_at(t, i), "verdict");
         char words[128];
 
         snprintf(words, sizeof(words), "step %.60s: %.20s",
-                 summary_file_text(step_at(t, i), "id"),
+                 json_tree_text(step_at(t, i), "id"),
                  *word ? word : "not readable");
         json_stream_array(&figures, NULL);
         json_stream_text(&figures, NULL, words);
@@ -425,11 +426,11 @@ static void draw_line(FILE *out, const struct jp_row *row)
         char words[128];
 
         snprintf(words, sizeof(words), "step %.60s: %s GB/s",
-                 summary_file_text(step_at(t, i), "id"), FIG_GBS(k->gbs[i]));
+                 json_tree_text(step_at(t, i), "id"), FIG_GBS(k->gbs[i]));
         json_stream_array(&figures, NULL);
         json_stream_text(&figures, NULL, words);
         json_stream_text(&figures, NULL,
-                         summary_file_text(step_at(t, i), "verdict"));
+                         json_tree_text(step_at(t, i), "verdict"));
         json_stream_real(&figures, NULL, k->gbs[i]);
         json_stream_end_array(&figures);
     }
@@ -546,7 +547,7 @@ static int write_trend(const json_t *steps, FILE *out)
  * word counts as NODATA. */
 static unsigned badness(const json_t *step)
 {
-    const char *word = summary_file_text(step, "verdict");
+    const char *word = json_tree_text(step, "verdict");
     unsigned i = 0;
 
     while (i <= JP_VERDICT_OK &&
@@ -603,11 +604,11 @@ static void put_answer(FILE *out, const json_t *joined, const json_t *steps,
             "<div id=\"answer\" class=\"%s\">\n<div class=\"verdict\">"
             "<strong>%s</strong><p><a href=\"",
             word, word);
-    html_out_text(out, summary_file_text(worst, "report"));
+    html_out_text(out, json_tree_text(worst, "report"));
     fputs(joined ? "\">Steps " : "\">Step ", out);
-    html_out_text(out, summary_file_text(worst, joined ? "steps" : "id"));
+    html_out_text(out, json_tree_text(worst, joined ? "steps" : "id"));
     fputs(joined ? "</a>, whose ranks are one NCCL job: " : "</a>: ", out);
-    html_out_text(out, summary_file_sentence(worst));
+    html_out_text(out, index_page_sentence(worst));
     fputs("</p></div>\n", out);
     put_counts(out, steps, n);
     fputs("</div>\n", out);
@@ -622,36 +623,35 @@ struct entry {
 
 /* The word, in its colour; "-" if there is none. */
 JP_GETTER(word, entry, {
-    const char *word = summary_file_text(at->of, "verdict");
+    const char *word = json_tree_text(at->of, "verdict");
 
     value_text(v, word);
     v->more = *word ? word : "NODATA";
 })
-JP_GETTER(sentence, entry, value_text(v, summary_file_sentence(at->of)))
+JP_GETTER(sentence, entry, value_text(v, index_page_sentence(at->of)))
 
 /* A member that is a count, and may be missing. */
 static void count_member(const struct entry *at, const char *key,
                          struct jp_value *v)
 {
     uint64_t n = 0;
-    bool known = summary_file_count(at->of, key, &n);
+    bool known = json_tree_count(at->of, key, &n);
 
     value_known(v, known, n);
 }
 
 JP_GETTER(nodes, entry, count_member(at, "nodes", v))
 JP_GETTER(tasks, entry, count_member(at, "ntasks", v))
-JP_GETTER(coverage, entry,
-          value_finite(v, summary_file_real(at->of, "coverage")))
+JP_GETTER(coverage, entry, value_finite(v, json_tree_real(at->of, "coverage")))
 JP_GETTER(started, entry, {
     uint64_t created = 0;
 
-    summary_file_count(at->of, "created_us", &created);
+    json_tree_count(at->of, "created_us", &created);
     value_text(v, figure_utc(created, v->buf));
 })
-JP_GETTER(command, entry, value_text(v, summary_file_text(at->of, "command")))
-JP_GETTER(step, entry, value_text(v, summary_file_text(at->of, "id"));
-          v->more = summary_file_text(at->of, "report"))
+JP_GETTER(command, entry, value_text(v, json_tree_text(at->of, "command")))
+JP_GETTER(step, entry, value_text(v, json_tree_text(at->of, "id"));
+          v->more = json_tree_text(at->of, "report"))
 
 /* key, kind, flags, places in JSON, on the page and in text */
 static const struct jp_column step_columns[] = {
@@ -714,8 +714,7 @@ static void put_failures(FILE *out, const json_t *runs)
     const char *node = "";
 
     for (size_t i = 0; i < json_array_size(runs); i++) {
-        const char *on =
-            summary_file_text(json_array_get(runs, i), "failed_on");
+        const char *on = json_tree_text(json_array_get(runs, i), "failed_on");
 
         if (!*on)
             continue;
@@ -740,16 +739,15 @@ JP_GETTER(run, entry, {
     size_t half = sizeof(v->buf) / 2;
     uint64_t restart = 0;
 
-    summary_file_count(at->of, "restart", &restart);
+    json_tree_count(at->of, "restart", &restart);
     snprintf(v->buf, half, "%" PRIu64, restart);
     value_text(v, v->buf);
     /* the folder's name has at most 255 bytes */
     snprintf(v->buf + half, sizeof(v->buf) - half, "../%s/index.html",
-             summary_file_text(at->of, "dir"));
+             json_tree_text(at->of, "dir"));
     v->more = v->buf + half;
 })
-JP_GETTER(failed_on, entry,
-          value_text(v, summary_file_text(at->of, "failed_on")))
+JP_GETTER(failed_on, entry, value_text(v, json_tree_text(at->of, "failed_on")))
 
 /* key, kind, flags, places in JSON, on the page and in text */
 static const struct jp_column run_columns[] = {
@@ -787,10 +785,9 @@ static int write_runs(const json_t *runs, FILE *out)
         uint64_t written = 0, after = 0;
 
         rows[i].of = json_array_get(runs, i);
-        summary_file_count(rows[i].of, "written_us", &written);
+        json_tree_count(rows[i].of, "written_us", &written);
         if (i + 1 < n)
-            summary_file_count(json_array_get(runs, i + 1), "created_us",
-                               &after);
+            json_tree_count(json_array_get(runs, i + 1), "created_us", &after);
         if (written && after > written)
             rows[i].until_us = after - written;
     }
@@ -809,34 +806,34 @@ static void put_heading(FILE *out, const json_t *facts)
     uint64_t id = 0;
 
     fputs("<h1>jobprof", out);
-    if (summary_file_count(facts, "id", &id)) {
+    if (json_tree_count(facts, "id", &id)) {
         fputs(" &middot; job ", out);
-        if (*summary_file_text(facts, "array"))
-            html_out_short(out, summary_file_text(facts, "array"), 60);
+        if (*json_tree_text(facts, "array"))
+            html_out_short(out, json_tree_text(facts, "array"), 60);
         else
             fprintf(out, "%" PRIu64, id);
         fputs(" &middot; ", out);
-        html_out_short(out, summary_file_text(facts, "name"), 200);
+        html_out_short(out, json_tree_text(facts, "name"), 200);
         fputs(" &middot; ", out);
-        html_out_short(out, summary_file_text(facts, "user"), 200);
+        html_out_short(out, json_tree_text(facts, "user"), 200);
     }
     fputs("</h1>\n", out);
 }
 
 int index_page_write(const json_t *job, FILE *out)
 {
-    const json_t *steps = summary_file_at(job, "steps");
+    const json_t *steps = json_tree_at(job, "steps");
     size_t n = json_array_size(steps);
     size_t *order = sort_steps(steps, n);
     int rc = order ? 0 : -1;
 
     html_out_begin(out, "jobprof: steps of the job");
     fputs("<main class=\"job\">\n", out);
-    put_heading(out, summary_file_at(job, "job"));
+    put_heading(out, json_tree_at(job, "job"));
     if (rc == 0 && n)
-        put_answer(out, summary_file_at(job, "joined"), steps, order, n);
+        put_answer(out, json_tree_at(job, "joined"), steps, order, n);
     if (rc == 0)
-        rc = write_runs(summary_file_at(job, "runs"), out);
+        rc = write_runs(json_tree_at(job, "runs"), out);
     fputs("<section id=\"steps\"><h2>Steps, worst first</h2>\n", out);
     if (rc == 0)
         rc = put_steps(steps, order, n, out);

@@ -108,11 +108,11 @@ int report_print_line(const char *step_dir, enum jp_summary how, bool by_id,
 #define JP_CARD_MAX_COLUMNS 100
 #define JP_CARD_MAX_LINES 12
 
-/* Prints the card of a checked summary (summary_file_read). columns is clamped
+/* Prints the card of a summary (summary_file_read). columns is clamped
  * to these limits. Only the report's path may make a line longer. colour:
  * colours the verdict's word. */
-void card_print(const json_t *root, const char *step_dir, bool by_id,
-                bool colour, unsigned columns, FILE *out);
+void card_print(const struct summary_file *summary, const char *step_dir,
+                bool by_id, bool colour, unsigned columns, FILE *out);
 
 /* The folder in a job's directory that has the report of several steps. */
 #define REPORT_JOB_FOLDER "job"

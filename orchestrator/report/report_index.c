@@ -49,8 +49,8 @@ static bool is_same(const json_t *entry, const struct step *step)
 {
     uint64_t bytes, mtime;
 
-    return summary_file_count(entry, "summary_bytes", &bytes) &&
-           summary_file_count(entry, "summary_mtime_ns", &mtime) &&
+    return json_tree_count(entry, "summary_bytes", &bytes) &&
+           json_tree_count(entry, "summary_mtime_ns", &mtime) &&
            (int64_t) bytes == step->bytes &&
            (int64_t) mtime == step->mtime_ns &&
            json_is_string(json_object_get(entry, "verdict")) &&
@@ -71,7 +71,7 @@ static json_t *find_known(const json_t *old, const struct step *step,
         size_t at = (*hint + i) % n;
         json_t *entry = json_array_get(steps, at);
 
-        if (strcmp(summary_file_text(entry, "dir"), step->dir))
+        if (strcmp(json_tree_text(entry, "dir"), step->dir))
             continue;
         /* both lists are sorted, so the next one is usually the match */
         *hint = at + 1;
@@ -80,7 +80,8 @@ static json_t *find_known(const json_t *old, const struct step *step,
     return NULL;
 }
 
-/* Copies a value: numbers and null unchanged, text cleaned. */
+/* Copies a value of another job.json: numbers and null unchanged, text cleaned.
+ */
 static void copy(struct jp_json *j, json_t *entry, const char *key,
                  const json_t *from, const char *from_key)
 {
@@ -97,44 +98,54 @@ static void copy(struct jp_json *j, json_t *entry, const char *key,
 
 #define CELLS_KEPT 8 /* the heaviest of a step */
 
-/* Returns the total time of a cell, us; 0 if it is unknown. */
-static double time_of(const json_t *cell)
+/* Set a value of a summary: null if it is unknown. */
+static void put_text(struct jp_json *j, json_t *object, const char *key,
+                     const char *text)
 {
-    const json_t *exec = json_object_get(cell, "exec_us");
-    double us = summary_file_real(exec, "mean") * summary_file_real(exec, "n");
+    json_out_text(j, object, key, *text ? text : NULL);
+}
 
-    return isfinite(us) ? us : 0;
+static void put_count(struct jp_json *j, json_t *object, const char *key,
+                      uint64_t count)
+{
+    if (count == JSON_UNKNOWN)
+        json_out_put(j, object, key, json_null());
+    else
+        json_out_count(j, object, key, count);
 }
 
 /* Appends a cell with the few figures that the trend needs. */
-static void put_cell(struct jp_json *j, json_t *list, const json_t *cell)
+static void put_cell(struct jp_json *j, json_t *list,
+                     const struct summary_cell *cell)
 {
     json_t *object = json_out_object(j);
 
-    copy(j, object, "comm_type", cell, "comm_type");
-    copy(j, object, "coll", cell, "coll");
-    copy(j, object, "msg_size_bytes", cell, "msg_size_bytes");
-    copy(j, object, "ops", cell, "ops");
-    json_out_real(j, object, "time_us", time_of(cell));
-    copy(j, object, "busbw_p50_gbs", json_object_get(cell, "busbw_gbs"), "p50");
+    put_text(j, object, "comm_type", cell->comm_type);
+    put_text(j, object, "coll", cell->coll);
+    put_count(j, object, "msg_size_bytes", cell->msg_size_bytes);
+    put_count(j, object, "ops", cell->ops);
+    json_out_real(j, object, "time_us", summary_cell_time(cell));
+    json_out_real(j, object, "busbw_p50_gbs", cell->busbw_gbs.p50);
     json_out_append(j, list, object);
 }
 
 /* Keeps the heaviest cells with a bandwidth, most time first, for the trend. */
-static void put_cells(struct jp_json *j, json_t *entry, const json_t *root)
+static void put_cells(struct jp_json *j, json_t *entry,
+                      const struct summary_file *s)
 {
-    const json_t *cells = json_object_get(root, "cells"), *kept[CELLS_KEPT + 1];
+    const struct summary_cell *kept[CELLS_KEPT + 1];
     json_t *list = json_out_array(j);
     size_t n = 0;
 
-    for (size_t i = 0; i < json_array_size(cells); i++) {
-        const json_t *cell = json_array_get(cells, i);
+    for (size_t i = 0; i < s->n_cells; i++) {
+        const struct summary_cell *cell = &s->cells[i];
+        double time = summary_cell_time(cell);
         size_t at = n;
 
-        if (!(summary_file_real(json_object_get(cell, "busbw_gbs"), "p50") > 0))
+        if (!(cell->busbw_gbs.p50 > 0))
             continue;
         /* one place more than is kept: the lightest falls out at the end */
-        for (; at > 0 && time_of(cell) > time_of(kept[at - 1]); at--)
+        for (; at > 0 && time > summary_cell_time(kept[at - 1]); at--)
             kept[at] = kept[at - 1];
         kept[at] = cell;
         /* the list grows up to its limit */
@@ -145,31 +156,34 @@ static void put_cells(struct jp_json *j, json_t *entry, const json_t *root)
     json_out_put(j, entry, "cells", list);
 }
 
-/* Copies what the index shows from a summary. root may be NULL: then the values
- * are null. */
-static void put_summary(struct jp_json *j, json_t *entry, const json_t *root)
+/* Copies what the index shows from a summary; null what is unknown. */
+static void put_summary(struct jp_json *j, json_t *entry,
+                        const struct summary_file *s)
 {
-    const json_t *job = json_object_get(root, "job");
-    const json_t *verdict = json_object_get(root, "verdict");
-    const json_t *quality = json_object_get(root, "quality");
-    const json_t *end = json_object_get(root, "end");
+    put_text(j, entry, "failed_on", s->end.fault ? s->end.node : "");
+    put_text(j, entry, "verdict", s->verdict.word);
+    put_text(j, entry, "text", s->verdict.text);
+    put_text(j, entry, "plain", s->verdict.plain);
+    put_text(j, entry, "name", s->job.name);
+    put_text(j, entry, "command", s->job.command);
+    put_count(j, entry, "nodes", s->job.nodes);
+    put_count(j, entry, "ntasks", s->job.ntasks);
+    if (s->job.labels) {
+        json_t *labels = json_out_object(j);
 
-    copy(j, entry, "failed_on",
-         json_is_true(json_object_get(end, "fault")) ? end : NULL, "node");
-    copy(j, entry, "verdict", verdict, "word");
-    copy(j, entry, "text", verdict, "text");
-    copy(j, entry, "plain", verdict, "plain");
-    copy(j, entry, "name", job, "name");
-    copy(j, entry, "command", job, "command");
-    copy(j, entry, "nodes", job, "nodes");
-    copy(j, entry, "ntasks", job, "ntasks");
-    copy(j, entry, "labels", job, "labels");
-    copy(j, entry, "created_us", job, "created_us");
-    copy(j, entry, "written_us", root, "written_us");
-    copy(j, entry, "records", quality, "records");
-    copy(j, entry, "coverage", quality, "coverage");
-    put_cells(j, entry, root);
-    index_page_step(j, entry, root);
+        for (size_t i = 0; i < s->job.n_labels; i++)
+            json_out_text(j, labels, s->job.labels[i].key,
+                          s->job.labels[i].value);
+        json_out_put(j, entry, "labels", labels);
+    } else {
+        json_out_put(j, entry, "labels", json_null());
+    }
+    put_count(j, entry, "created_us", s->job.created_us);
+    put_count(j, entry, "written_us", s->written_us);
+    put_count(j, entry, "records", s->quality.records);
+    json_out_real(j, entry, "coverage", s->quality.coverage);
+    put_cells(j, entry, s);
+    index_page_step(j, entry, s);
 }
 
 /* Adds the step's names, its links, and the fingerprint of its summary. */
@@ -197,8 +211,10 @@ static json_t *steps_entry(const char *job_dir, const struct step *step,
 {
     json_t *known = find_known(old, step, hint);
     struct jp_json j = {0};
+    struct summary_file summary = {0};
     struct jp_error why = {""};
-    json_t *entry, *root;
+    json_t *entry;
+    bool read;
     char *dir;
 
     /* the usual case: only the step that has just ended is read */
@@ -207,12 +223,15 @@ static json_t *steps_entry(const char *job_dir, const struct step *step,
     dir = text_format("%s/%s", job_dir, step->dir);
     entry = json_out_object(&j);
     put_paths(&j, entry, step);
-    root = dir ? summary_file_read(dir, SUMMARY_WITHOUT_TABLES, &why) : NULL;
-    put_summary(&j, entry, root);
-    if (!root)
-        json_out_text(&j, entry, "text", dir ? why.text : "out of memory");
-    /* accepts NULL */
-    json_decref(root);
+    read = dir &&
+           summary_file_read(dir, SUMMARY_WITHOUT_TABLES, &summary, &why) == 0;
+    if (dir)
+        put_summary(&j, entry, &summary); /* unknown if it was not read */
+    else
+        j.failed = true;
+    if (!read)
+        json_out_text(&j, entry, "text", why.text);
+    summary_file_fini(&summary);
     free(dir);
     if (j.failed) {
         json_decref(entry);
@@ -354,19 +373,25 @@ static json_t *read_old(const char *path)
         root = jsonload(JSONLOAD_JOB, path, text, len, 0, NULL);
     free(text);
     /* another version or a damaged file is ignored */
-    if (summary_file_count(root, "schema_version", &schema) &&
+    if (json_tree_count(root, "schema_version", &schema) &&
         schema == JOB_SCHEMA)
         return root;
     json_decref(root);
     return NULL;
 }
 
+/* Adds a fact about the job, unless it is unknown. */
+static void put_fact(struct jp_json *j, json_t *job, const char *key,
+                     const char *text)
+{
+    if (*text)
+        json_out_text(j, job, key, text);
+}
+
 /* Returns the facts about the job, from the first step that has them. */
 static json_t *job_facts(struct jp_json *j, const char *job_dir,
                          const struct steps *steps, const json_t *old)
 {
-    static const char *const keys[] = {"id",   "array",   "restart",  "name",
-                                       "user", "account", "partition"};
     json_t *known = json_object_get(old, "job");
     json_t *job;
 
@@ -376,19 +401,21 @@ static json_t *job_facts(struct jp_json *j, const char *job_dir,
     /* a few steps are enough: usually the first has the facts */
     for (size_t i = 0; i < steps->n && i < 16; i++) {
         char *dir = text_format("%s/%s", job_dir, steps->list[i].dir);
-        json_t *root =
-            dir ? summary_file_read(dir, SUMMARY_WITHOUT_TABLES, NULL) : NULL;
-        const json_t *from = json_object_get(root, "job");
+        struct summary_file s = {0};
 
-        for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++) {
-            json_t *value = json_object_get(from, keys[k]);
-
-            if (json_is_string(value))
-                json_out_text(j, job, keys[k], json_string_value(value));
-            else if (json_is_integer(value))
-                json_out_put(j, job, keys[k], json_incref(value));
+        if (dir &&
+            summary_file_read(dir, SUMMARY_WITHOUT_TABLES, &s, NULL) == 0) {
+            if (s.job.id != JSON_UNKNOWN)
+                json_out_count(j, job, "id", s.job.id);
+            put_fact(j, job, "array", s.job.array);
+            if (s.job.restart != JSON_UNKNOWN)
+                json_out_count(j, job, "restart", s.job.restart);
+            put_fact(j, job, "name", s.job.name);
+            put_fact(j, job, "user", s.job.user);
+            put_fact(j, job, "account", s.job.account);
+            put_fact(j, job, "partition", s.job.partition);
         }
-        json_decref(root);
+        summary_file_fini(&s);
         free(dir);
         if (json_object_get(job, "id"))
             break;
@@ -401,24 +428,22 @@ static json_t *job_facts(struct jp_json *j, const char *job_dir,
 static void put_joined(struct jp_json *j, json_t *root, const char *job_dir)
 {
     char *dir = text_format("%s/" REPORT_JOB_FOLDER, job_dir);
-    json_t *summary = dir ? summary_file_read(dir, SUMMARY_WITHOUT_TABLES, NULL)
-                          : NULL;
-    const json_t *verdict = json_object_get(summary, "verdict");
+    struct summary_file s = {0};
     json_t *joined;
 
-    if (summary) {
+    if (dir && summary_file_read(dir, SUMMARY_WITHOUT_TABLES, &s, NULL) == 0) {
         joined = json_out_object(j);
-        copy(j, joined, "steps", json_object_get(summary, "job"), "step");
+        put_text(j, joined, "steps", s.job.step);
         json_out_text(j, joined, "report", REPORT_JOB_FOLDER "/report.html");
         json_out_text(j, joined, "summary",
                       REPORT_JOB_FOLDER "/" JP_SUMMARY_NAME);
-        copy(j, joined, "verdict", verdict, "word");
-        copy(j, joined, "text", verdict, "text");
-        copy(j, joined, "plain", verdict, "plain");
-        copy(j, joined, "written_us", summary, "written_us");
+        put_text(j, joined, "verdict", s.verdict.word);
+        put_text(j, joined, "text", s.verdict.text);
+        put_text(j, joined, "plain", s.verdict.plain);
+        put_count(j, joined, "written_us", s.written_us);
         json_out_put(j, root, "joined", joined);
     }
-    json_decref(summary);
+    summary_file_fini(&s);
     free(dir);
 }
 
@@ -451,12 +476,12 @@ static void put_run(struct jp_json *j, json_t *runs, unsigned number,
     for (size_t i = 0; i < json_array_size(steps); i++) {
         const json_t *step = json_array_get(steps, i);
 
-        if (summary_file_count(step, "created_us", &us) && us &&
+        if (json_tree_count(step, "created_us", &us) && us &&
             (!began || us < began))
             began = us;
-        if (summary_file_count(step, "written_us", &us) && us > written)
+        if (json_tree_count(step, "written_us", &us) && us > written)
             written = us;
-        if (!failed && *summary_file_text(step, "failed_on"))
+        if (!failed && *json_tree_text(step, "failed_on"))
             failed = step;
     }
     json_out_count(j, run, "restart", number);

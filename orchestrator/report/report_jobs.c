@@ -21,7 +21,7 @@
 #include "common/jsonload.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/out.h"
-#include "orchestrator/report/summary_file.h"
+#include "orchestrator/report/index_page.h"
 #include "orchestrator/table/table.h"
 
 #define JOB_FILE "job.json"
@@ -99,7 +99,7 @@ bool report_jobs_is_folder(const char *folder)
 /* Returns the step's verdict. Worse words have smaller numbers. */
 static enum jp_verdict_word word_of(const json_t *step)
 {
-    const char *text = summary_file_text(step, "verdict");
+    const char *text = json_tree_text(step, "verdict");
 
     for (int i = 0; i <= JP_VERDICT_OK; i++)
         if (!strcmp(text, verdict_word_name((enum jp_verdict_word) i)))
@@ -111,8 +111,8 @@ static enum jp_verdict_word word_of(const json_t *step)
  * *job in any case. */
 static bool take(const json_t *root, const char *name, struct job *job)
 {
-    const json_t *steps = summary_file_at(root, "steps");
-    const json_t *facts = summary_file_at(root, "job"), *worst = NULL;
+    const json_t *steps = json_tree_at(root, "steps");
+    const json_t *facts = json_tree_at(root, "job"), *worst = NULL;
     uint64_t id, n;
 
     job->word = JP_VERDICT_NODATA;
@@ -126,23 +126,23 @@ static bool take(const json_t *root, const char *name, struct job *job)
         }
         /* the job's size is that of its largest step, its start that of the
          * first */
-        if (summary_file_count(step, "nodes", &n) && n > job->nodes)
+        if (json_tree_count(step, "nodes", &n) && n > job->nodes)
             job->nodes = n;
-        if (summary_file_count(step, "created_us", &n) && n &&
+        if (json_tree_count(step, "created_us", &n) && n &&
             (!job->created_us || n < job->created_us))
             job->created_us = n;
     }
-    if (*summary_file_text(facts, "array"))
-        job->id = strdup(summary_file_text(facts, "array"));
+    if (*json_tree_text(facts, "array"))
+        job->id = strdup(json_tree_text(facts, "array"));
     else
-        job->id = summary_file_count(facts, "id", &id)
+        job->id = json_tree_count(facts, "id", &id)
                       ? text_format("%" PRIu64, id)
                       : strdup(name);
     job->dir = strdup(name);
-    job->name = strdup(summary_file_text(facts, "name"));
-    job->user = strdup(summary_file_text(facts, "user"));
-    job->step = strdup(summary_file_text(worst, "id"));
-    job->text = strdup(summary_file_sentence(worst));
+    job->name = strdup(json_tree_text(facts, "name"));
+    job->user = strdup(json_tree_text(facts, "user"));
+    job->step = strdup(json_tree_text(worst, "id"));
+    job->text = strdup(index_page_sentence(worst));
     return job->id && job->dir && job->name && job->user && job->step &&
            job->text;
 }
@@ -161,7 +161,7 @@ static int read_job(const char *folder, const char *name, struct job *job)
                             &text, &len, NULL) == 0)
         root = jsonload(JSONLOAD_JOB, path, text, len, 0, NULL);
     /* job.json is a common name: accept only ours */
-    if (!strcmp(summary_file_text(root, "generator.name"), "jobprof"))
+    if (!strcmp(json_tree_text(root, "generator.name"), "jobprof"))
         rc = take(root, name, job) ? 1 : -1;
     json_decref(root);
     free(text);

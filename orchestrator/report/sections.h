@@ -196,9 +196,8 @@ struct first_screen_tile {
 /* Formats the value or the note of a tile. */
 #define SAY(text, ...) snprintf((text), sizeof(text), __VA_ARGS__)
 
-/* Writes "24/32" to buf from two counts of an object, with "-" for an unknown
- * number. Returns buf. */
-char *card_of(const json_t *object, const char *some, const char *all,
-              char *buf, size_t size);
+/* Writes "24/32" to buf, with "-" for a number that is JSON_UNKNOWN. Returns
+ * buf. */
+char *card_of(uint64_t some, uint64_t all, char *buf, size_t size);
 
 #endif

@@ -558,19 +558,16 @@ static int show_ops(char *const *folders, char *const *steps, size_t n,
 }
 
 /* Prints whether a report has found a hang. */
-static int put_verdict(const char *step, const json_t *root, bool json,
-                       struct jp_error *err)
+static int put_verdict(const char *step, const struct summary_file *summary,
+                       bool json, struct jp_error *err)
 {
-    const json_t *verdict = summary_file_at(root, "verdict");
-    const char *word = summary_file_text(verdict, "word");
+    const char *word = summary->verdict.word, *text = summary->verdict.text;
     struct jp_json_stream s;
 
     /* one line per step */
     if (!json) {
         show_table_line(stdout, 2, "%s: %s %s", step, word,
-                        strcmp(word, "HANG")
-                            ? "(no hang was found)"
-                            : summary_file_text(verdict, "text"));
+                        strcmp(word, "HANG") ? "(no hang was found)" : text);
         return 0;
     }
     json_stream_open(&s, JSON_FILE, stdout);
@@ -578,7 +575,7 @@ static int put_verdict(const char *step, const json_t *root, bool json,
     json_stream_text(&s, "source", "summary");
     json_stream_text(&s, "step", step);
     json_stream_text(&s, "verdict", word);
-    json_stream_text(&s, "text", summary_file_text(verdict, "text"));
+    json_stream_text(&s, "text", text);
     return json_stream_close(&s, err);
 }
 
@@ -590,11 +587,15 @@ static int show_pending(char *const *folders, size_t n, bool json,
 
     for (size_t i = 0; rc == 0 && i < n; i++) {
         char *step = step_of(folders[i]);
-        json_t *root =
-            step ? summary_file_read(step, SUMMARY_WITHOUT_TABLES, err) : NULL;
+        struct summary_file summary;
 
-        rc = root ? put_verdict(step, root, json, err) : -1;
-        json_decref(root);
+        if (!step || summary_file_read(step, SUMMARY_WITHOUT_TABLES, &summary,
+                                       err) < 0) {
+            rc = -1;
+        } else {
+            rc = put_verdict(step, &summary, json, err);
+            summary_file_fini(&summary);
+        }
         free(step);
     }
     /* a closed pipe counts as an error here */

@@ -52,19 +52,15 @@ struct comm_kind {
 
 /* Formats "world 8 ranks on 2 nodes, NVLink, HCA between" from a row of
  * summary.json. */
-static void describe_comm(const json_t *comm, char *buf, size_t size)
+static void describe_comm(const struct summary_comm *comm, char *buf,
+                          size_t size)
 {
-    const char *name = summary_file_text(comm, "name");
-    const char *fabric = summary_file_text(comm, "fabric");
-    const char *inter = summary_file_text(comm, "inter");
-    uint64_t ranks = 0, hosts = 0;
-    size_t at;
+    const char *fabric = comm->fabric, *inter = comm->inter;
+    uint64_t hosts = json_count_or(comm->n_hosts, 0);
+    size_t at = (size_t) snprintf(
+        buf, size, "%.40s%s%" PRIu64 " ranks on %" PRIu64 " node%s", comm->name,
+        *comm->name ? " " : "", comm->n_ranks, hosts, hosts == 1 ? "" : "s");
 
-    summary_file_count(comm, "n_ranks", &ranks);
-    summary_file_count(comm, "n_hosts", &hosts);
-    at = (size_t) snprintf(
-        buf, size, "%.40s%s%" PRIu64 " ranks on %" PRIu64 " node%s", name,
-        *name ? " " : "", ranks, hosts, hosts == 1 ? "" : "s");
     if (at < size && *fabric && strcmp(fabric, "unknown") != 0 &&
         strcmp(fabric, "none") != 0)
         at += (size_t) snprintf(buf + at, size - at, ", %.40s", fabric);
@@ -77,14 +73,12 @@ static void describe_comm(const json_t *comm, char *buf, size_t size)
  * kind, such as the tensor-parallel groups of a job. One rank alone does not
  * communicate. */
 static void add_comm(struct comm_kind *kinds, size_t *n, size_t max,
-                     const json_t *comm)
+                     const struct summary_comm *comm)
 {
-    struct comm_kind one = {.time_us = 0};
-    uint64_t ranks = 0;
+    struct comm_kind one = {.time_us = json_count_or(comm->time_us, 0)};
 
-    if (!summary_file_count(comm, "n_ranks", &ranks) || ranks < 2)
+    if (comm->n_ranks < 2 || comm->n_ranks == JSON_UNKNOWN)
         return;
-    summary_file_count(comm, "time_us", &one.time_us);
     describe_comm(comm, one.text, sizeof(one.text));
     for (size_t i = 0; i < *n; i++) {
         if (!strcmp(kinds[i].text, one.text)) {
@@ -105,19 +99,16 @@ static int by_time(const void *a, const void *b)
 }
 
 /* "n[1-2]; world 8 ranks on 2 nodes, HCA between; tp ..." */
-static char *describe_place(const json_t *root)
+static char *describe_place(const struct summary_file *s)
 {
     struct comm_kind kinds[64];
-    const json_t *comms = json_object_get(root, "comms");
     char text[700];
     size_t n = 0, at;
 
-    for (size_t i = 0; i < json_array_size(comms); i++)
-        add_comm(kinds, &n, sizeof(kinds) / sizeof(*kinds),
-                 json_array_get(comms, i));
+    for (size_t i = 0; i < s->n_comms; i++)
+        add_comm(kinds, &n, sizeof(kinds) / sizeof(*kinds), &s->comms[i]);
     qsort(kinds, n, sizeof(*kinds), by_time);
-    at = (size_t) snprintf(text, sizeof(text), "%.160s",
-                           summary_file_text(root, "job.nodelist"));
+    at = (size_t) snprintf(text, sizeof(text), "%.160s", s->job.nodelist);
     if (at >= sizeof(text))
         /* snprintf returns the length before truncation */
         at = sizeof(text) - 1;
@@ -129,34 +120,31 @@ static char *describe_place(const json_t *root)
 
 /* Returns the time from the first operation to the end of the last one, divided
  * by their number. NAN if unknown. */
-static double operation_time(const json_t *windows)
+static double operation_time(const struct summary_file *s)
 {
     double begin = INFINITY, end = -INFINITY, ops = 0;
 
-    for (size_t i = 0; i < json_array_size(windows); i++) {
-        const json_t *w = json_array_get(windows, i);
-        double t0 = summary_file_real(w, "t0_us");
-        double t1 = summary_file_real(w, "t1_us");
-        double n = summary_file_real(w, "ops");
+    for (size_t i = 0; i < s->n_windows; i++) {
+        const struct summary_window *w = &s->windows[i];
 
-        if (!(n > 0) || !(t1 > t0))
+        if (!w->ops || w->ops == JSON_UNKNOWN || w->t0_us == JSON_UNKNOWN ||
+            w->t1_us == JSON_UNKNOWN || w->t1_us <= w->t0_us)
             continue;
-        begin = fmin(begin, t0);
-        end = fmax(end, t1);
-        ops += n;
+        begin = fmin(begin, (double) w->t0_us);
+        end = fmax(end, (double) w->t1_us);
+        ops += (double) w->ops;
     }
     return ops > 0 && end > begin ? (end - begin) / ops : NAN;
 }
 
 /* Reads the time of an iteration, if the report has found it by collectives. */
-static void read_iteration(struct trial_run *run, const json_t *iteration)
+static void read_iteration(struct trial_run *run, const struct summary_file *s)
 {
-    double period = summary_file_real(iteration, "period_us");
-    uint64_t ops = 0;
+    double period = s->iteration.period_us;
+    uint64_t ops = json_count_or(s->iteration.ops, 0);
 
-    if (strcmp(summary_file_text(iteration, "source"), "collectives") != 0 ||
-        !(period > 0 && period < 1e15) ||
-        !summary_file_count(iteration, "ops", &ops) || !ops)
+    if (strcmp(s->iteration.source, "collectives") != 0 ||
+        !(period > 0 && period < 1e15) || !ops)
         return;
     run->iteration_us = period;
     run->iteration_ops = ops;
@@ -177,30 +165,26 @@ static void set_why(struct trial_run *run, enum trial_status status,
 static void read_summary(struct trial_run *run, const char *step_dir)
 {
     struct jp_error err = {""};
-    json_t *root = summary_file_read(step_dir, SUMMARY_WHOLE, &err);
-    const json_t *verdict;
-    const char *word;
+    struct summary_file s;
 
-    if (!root) {
+    if (summary_file_read(step_dir, SUMMARY_WHOLE, &s, &err) < 0) {
         set_why(run, TRIAL_NODATA, err.text);
         return;
     }
-    verdict = json_object_get(root, "verdict");
-    word = summary_file_text(verdict, "word");
-    run->verdict = strdup(word);
-    run->over = describe_place(root);
-    read_iteration(run, json_object_get(root, "iteration"));
-    run->operation_us = operation_time(json_object_get(root, "windows"));
+    run->verdict = strdup(s.verdict.word);
+    run->over = describe_place(&s);
+    read_iteration(run, &s);
+    run->operation_us = operation_time(&s);
     /* absurd figures of a damaged report */
     if (run->operation_us > 1e15)
         run->operation_us = NAN;
-    if (!strcmp(word, "HANG") || !strcmp(word, "FAILED"))
-        set_why(run, TRIAL_FAILED, summary_file_text(verdict, "text"));
-    else if (!strcmp(word, "NODATA"))
-        set_why(run, TRIAL_NODATA, summary_file_text(verdict, "text"));
+    if (summary_file_is(&s, "HANG") || summary_file_is(&s, "FAILED"))
+        set_why(run, TRIAL_FAILED, s.verdict.text);
+    else if (summary_file_is(&s, "NODATA"))
+        set_why(run, TRIAL_NODATA, s.verdict.text);
     else if (isnan(run->iteration_us) && isnan(run->operation_us))
         set_why(run, TRIAL_NODATA, "no operation has a time");
-    json_decref(root);
+    summary_file_fini(&s);
 }
 
 /* --- the step ------------------------------------------------------------- */

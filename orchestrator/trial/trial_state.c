@@ -190,7 +190,7 @@ static int find_kind(const char *word)
 static int read_axis(struct trial *t, const json_t *axis, struct jp_error *err)
 {
     const json_t *values = json_object_get(axis, "values");
-    int kind = find_kind(summary_file_text(axis, "kind"));
+    int kind = find_kind(json_tree_text(axis, "kind"));
 
     if (kind < 0)
         return error_set(err, "an axis of an unknown kind");
@@ -200,7 +200,7 @@ static int read_axis(struct trial *t, const json_t *axis, struct jp_error *err)
 
         /* trial_add_value refuses "" */
         if (trial_add_value(t, (enum trial_kind) kind,
-                            summary_file_text(axis, "name"), value ? value : "",
+                            json_tree_text(axis, "name"), value ? value : "",
                             err) < 0)
             return -1;
     }
@@ -212,7 +212,7 @@ static int read_command(struct trial *t, const json_t *root,
                         struct jp_error *err)
 {
     const json_t *list = json_object_get(root, "command");
-    const char *profile = summary_file_text(root, "profile");
+    const char *profile = json_tree_text(root, "profile");
     size_t n = json_array_size(list);
     char *words[TRIAL_WORDS_MAX];
     int rc;
@@ -241,13 +241,13 @@ static int read_command(struct trial *t, const json_t *root,
 /* Returns a copy of a text, truncated. Caller frees; NULL without memory. */
 static char *text_of(const json_t *object, const char *key)
 {
-    return strndup(summary_file_text(object, key), TRIAL_TEXT_MAX - 1);
+    return strndup(json_tree_text(object, key), TRIAL_TEXT_MAX - 1);
 }
 
 /* Returns a time, or NAN if it is missing or absurd. */
 static double time_of(const json_t *object, const char *key)
 {
-    double v = summary_file_real(object, key);
+    double v = json_tree_real(object, key);
 
     return v > 0 && v < 1e15 ? v : NAN;
 }
@@ -256,13 +256,13 @@ static double time_of(const json_t *object, const char *key)
 static int read_run(struct trial *t, const json_t *in, struct jp_error *err)
 {
     struct trial_run *run = &t->runs[t->n_runs];
-    int status = find_word(trial_statuses, TRIAL_STATUSES,
-                           summary_file_text(in, "status"));
+    int status =
+        find_word(trial_statuses, TRIAL_STATUSES, json_tree_text(in, "status"));
     uint64_t config, round;
 
     if (t->n_runs == TRIAL_ALL_RUNS_MAX || status < 0 ||
-        !summary_file_count(in, "configuration", &config) ||
-        !summary_file_count(in, "round", &round) || config >= t->n_configs ||
+        !json_tree_count(in, "configuration", &config) ||
+        !json_tree_count(in, "round", &round) || config >= t->n_configs ||
         /* a run may not count twice */
         round >= t->rounds || trial_has_run(t, config, round))
         return error_set(err, "run %zu does not match the plan", t->n_runs + 1);
@@ -282,12 +282,12 @@ static int read_run(struct trial *t, const json_t *in, struct jp_error *err)
     /* counted before the checks below, so that trial_free frees its strings */
     t->n_runs++;
     /* the number of operations decides whether iterations can be compared */
-    if (!summary_file_count(in, "iteration_ops", &run->iteration_ops) ||
+    if (!json_tree_count(in, "iteration_ops", &run->iteration_ops) ||
         !run->iteration_ops)
         run->iteration_us = NAN;
-    if (summary_file_real(in, "exit_status") > 0 &&
-        summary_file_real(in, "exit_status") < 256)
-        run->exit_status = (int) summary_file_real(in, "exit_status");
+    if (json_tree_real(in, "exit_status") > 0 &&
+        json_tree_real(in, "exit_status") < 256)
+        run->exit_status = (int) json_tree_real(in, "exit_status");
     if (!run->dir || !run->verdict || !run->over || !run->why)
         return error_set(err, "out of memory");
     return 0;
@@ -299,15 +299,15 @@ static int read_all(struct trial *t, const json_t *root, struct jp_error *err)
     const json_t *axes = json_object_get(root, "axes");
     const json_t *runs = json_object_get(root, "runs");
     uint64_t version = 0;
-    int end = find_word(trial_ends, TRIAL_ENDS, summary_file_text(root, "end"));
+    int end = find_word(trial_ends, TRIAL_ENDS, json_tree_text(root, "end"));
 
-    if (!summary_file_count(root, "schema_version", &version) ||
+    if (!json_tree_count(root, "schema_version", &version) ||
         version != SCHEMA || end < 0)
         return error_set(err, "this is not a trial of schema_version %d",
                          SCHEMA);
-    if (!summary_file_count(root, "seed", &t->seed) ||
-        !summary_file_count(root, "limit_us", &t->limit_us) ||
-        !summary_file_count(root, "rounds", &t->rounds) || t->rounds < 1 ||
+    if (!json_tree_count(root, "seed", &t->seed) ||
+        !json_tree_count(root, "limit_us", &t->limit_us) ||
+        !json_tree_count(root, "rounds", &t->rounds) || t->rounds < 1 ||
         t->rounds > TRIAL_RUNS_MAX)
         return error_set(err, "seed, rounds or limit_us is missing or wrong");
     if (read_command(t, root, err) < 0)

@@ -34,7 +34,7 @@ struct job {
     uid_t uid; /* the owner of the step's folder */
     char user[64];
     const char *job_id_from;
-    json_t *summary;
+    struct summary_file summary;
     struct comm *comms;
     size_t n_comms;
     FILE *out;
@@ -259,22 +259,17 @@ static void put_step(const struct job *job, const char *index,
                      const struct upload_made *made)
 {
     static const char *const id[] = {"step", NULL};
-    const json_t *verdict = summary_file_at(job->summary, "verdict");
-    const json_t *quality = summary_file_at(job->summary, "quality");
-    const json_t *findings = summary_file_at(job->summary, "findings");
-    double coverage = summary_file_real(quality, "coverage");
-    const char *word = summary_file_text(verdict, "word");
-    const char *text = summary_file_text(verdict, "text");
+    const struct summary_file *summary = &job->summary;
     struct jp_json_stream s;
 
     put_action(job, index, id);
     begin_source(job, &s, "step", 0);
-    json_stream_text(&s, "verdict", word);
-    json_stream_text(&s, "verdict_text", text);
+    json_stream_text(&s, "verdict", summary->verdict.word);
+    json_stream_text(&s, "verdict_text", summary->verdict.text);
     /* unknown without records */
-    if (isfinite(coverage))
-        json_stream_real(&s, "coverage", coverage);
-    json_stream_count(&s, "findings", json_array_size(findings));
+    if (isfinite(summary->quality.coverage))
+        json_stream_real(&s, "coverage", summary->quality.coverage);
+    json_stream_count(&s, "findings", summary->n_findings);
     json_stream_count(&s, "operations", made->operations);
     json_stream_count(&s, "detailed", made->detailed);
     end_source(job, &s);
@@ -314,7 +309,7 @@ static void job_fini(struct job *job)
         free(job->comms[i].type);
     }
     free(job->comms);
-    json_decref(job->summary);
+    summary_file_fini(&job->summary);
     jobconf_fini(&job->conf);
 }
 
@@ -422,17 +417,17 @@ int upload_docs(const char *step_dir, const struct upload_what *what, FILE *out,
                   step_dir);
     } else if (find_owner(step_dir, name, &job, err) == 0 &&
                jobconf_read(conf, &job.conf, err) == 0) {
-        job.summary = summary_file_read(step_dir, SUMMARY_WITHOUT_TABLES, err);
-        /* errno: ENODATA without a summary that can be read, otherwise EIO */
-        if (!job.summary)
-            errno = ENODATA;
-        else if ((!of_logs || take_slurms_user(step_dir, &job, err) == 0) &&
-                 check_job(step_dir, what, &job, err) == 0 &&
-                 load_comms(&job, step_dir, err) == 0)
+        bool read = summary_file_read(step_dir, SUMMARY_WITHOUT_TABLES,
+                                      &job.summary, err) == 0;
+
+        if (read && (!of_logs || take_slurms_user(step_dir, &job, err) == 0) &&
+            check_job(step_dir, what, &job, err) == 0 &&
+            load_comms(&job, step_dir, err) == 0)
             rc = put_all(&job, step_dir, what, &m, err);
-        if (rc < 0 && job.summary)
-            errno = EIO;
         job_fini(&job);
+        /* ENODATA without a summary that can be read */
+        if (rc < 0)
+            errno = read ? EIO : ENODATA;
     }
     if (rc == 0)
         *made = m;

@@ -373,22 +373,40 @@ static const char *bound_title(const char *word)
     return word; /* of another version */
 }
 
-/* "bound by GPU; a step takes 412 ms, 3 % longer at the end" */
-static void put_card(const json_t *summary, unsigned columns, FILE *out)
-{
-    const json_t *bound = json_object_get(summary, "bottlenecks");
-    char pace[120], text[600] = "";
+/* What summary.json has of what bounds the step. */
+struct bound {
+    const char *kind;
+};
+struct bounds {
+    struct bound *bottlenecks;
+    size_t n_bottlenecks;
+};
+static const struct json_field bound_fields[] = {
+    JSON_FIELD(struct bound, kind)};
+static const struct json_fields bound_read =
+    JSON_FIELDS(struct bound, bound_fields);
+static const struct json_field bounds_fields[] = {
+    JSON_FIELD_ROWS(struct bounds, bottlenecks, n_bottlenecks, bound_read)};
+static const struct json_fields bounds_read =
+    JSON_FIELDS(struct bounds, bounds_fields);
 
-    clean_text(summary_file_text(summary, "iteration.text"), JP_CLEAN_ASCII,
-               pace, sizeof(pace));
-    for (size_t i = 0; i < json_array_size(bound); i++) {
-        const json_t *row = json_array_get(bound, i);
+/* "bound by GPU; a step takes 412 ms, 3 % longer at the end" */
+static void put_card(const struct summary_file *summary, unsigned columns,
+                     FILE *out)
+{
+    char pace[120], text[600] = "";
+    struct bounds own;
+
+    clean_text(summary->iteration.text, JP_CLEAN_ASCII, pace, sizeof(pace));
+    summary_file_own(summary, &bounds_read, &own);
+    for (size_t i = 0; i < own.n_bottlenecks; i++) {
         size_t len = strlen(text);
 
         snprintf(text + len, sizeof(text) - len, "%s%.40s",
                  i ? " and " : "bound by ",
-                 bound_title(summary_file_text(row, "kind")));
+                 bound_title(own.bottlenecks[i].kind));
     }
+    json_fields_fini(&bounds_read, &own);
     /* either part may be missing */
     if (*pace)
         snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",

@@ -375,13 +375,12 @@ static size_t put_tiles(const struct jp_report *report,
 }
 
 /* Prints how busy nodes and GPUs were. */
-static void put_card(const json_t *summary, unsigned columns, FILE *out)
+static void put_card(const struct summary_file *summary, unsigned columns,
+                     FILE *out)
 {
     char text[JP_UTIL_TEXT];
 
-    clean_text(
-        summary_file_text(json_object_get(summary, UTIL_FEATURE), "text"),
-        JP_CLEAN_ASCII, text, sizeof(text));
+    clean_text(summary->samples.text, JP_CLEAN_ASCII, text, sizeof(text));
     if (*text)
         text_out_clauses(out, columns, "used", text);
 }

@@ -326,7 +326,7 @@ static void test_card(void **state)
     struct jp_copper *copper;
     struct jp_error err;
     size_t len;
-    json_t *root;
+    struct summary_file summary;
     FILE *f;
 
     put_rank(dir, "n1");
@@ -336,14 +336,13 @@ static void test_card(void **state)
     copper_verdict_add(copper, true, &verdict);
     assert_int_equal(fileio_mkdirs(out, &err), 0);
     assert_int_equal(report_write(&report, out, &err), 0);
-    root = summary_file_read(out, SUMMARY_WHOLE, &err);
-    assert_non_null(root);
+    assert_int_equal(summary_file_read(out, SUMMARY_WHOLE, &summary, &err), 0);
     f = open_memstream(&text, &len);
-    card_print(root, out, false, false, 100, f);
+    card_print(&summary, out, false, false, 100, f);
     fclose(f);
     assert_non_null(strstr(text, "  copper   ranks 1/1, 9 operations, 4 hits, "
                                  "3 lookups saved, 500 ms\n"));
-    json_decref(root);
+    summary_file_fini(&summary);
     free(text);
     free(out);
     copper_destroy(copper);

@@ -60,19 +60,26 @@ static void read_nodes(void)
 /* With itself nothing is new. */
 static void compare_summary(FILE *null)
 {
-    json_t *root = summary_file_read(folder, SUMMARY_WITHOUT_TABLES, NULL);
+    struct summary_file s, whole;
     struct jp_comparison what = {
-        .a = root, .b = root, .threshold = 0.1, .names = {"a", "b"}};
+        .a = &s, .b = &s, .threshold = 0.1, .names = {"a", "b"}};
+    struct jp_error err = {""};
     struct jp_compared done;
 
-    json_decref(summary_file_read(folder, SUMMARY_WHOLE, NULL));
-    if (!root)
+    /* all is unknown, or there is a verdict; an error says why */
+    if (summary_file_read(folder, SUMMARY_WHOLE, &whole, &err) < 0)
+        assert(*err.text && !whole.root && !*whole.verdict.word &&
+               !whole.n_findings && !whole.samples.n_series);
+    else
+        assert(*whole.verdict.word && whole.n_ranks <= JSON_ROWS_MAX);
+    summary_file_fini(&whole);
+    if (summary_file_read(folder, SUMMARY_WITHOUT_TABLES, &s, NULL) < 0)
         return;
     assert(compare_print(&what, null, &done, NULL) == 0);
     assert(!done.n_fresh && !done.n_gone);
     what.json = true;
     assert(compare_print(&what, null, &done, NULL) == 0);
-    json_decref(root);
+    summary_file_fini(&s);
 }
 
 static void read_summary(void)

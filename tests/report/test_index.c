@@ -37,16 +37,17 @@ static void put_step(const char *id, const char *word, const char *text)
 {
     char *step = text_format("%s/step-%s", dir, id);
     char *path = text_format("%s/summary.json", step);
-    char *json = text_format("{\"schema_version\":1,\"verdict\":{\"word\":"
-                             "\"%s\",\"text\":\"%s\"},\"job\":{\"id\":7,"
-                             "\"name\":\"train\",\"nodes\":2,\"ntasks\":8},"
-                             "\"quality\":{\"coverage\":0.5},\"cells\":["
-                             "{\"comm_type\":\"mixed\",\"coll\":\"All<i>\","
-                             "\"msg_size_bytes\":1024,\"ops\":3,\"busbw_gbs\":"
-                             "{\"p50\":%zu},\"exec_us\":{\"mean\":5,\"n\":3}},"
-                             "{\"comm_type\":3,\"busbw_gbs\":{\"p50\":1e300},"
-                             "\"exec_us\":[]},7]}",
-                             word, text, strlen(text));
+    char *json =
+        text_format("{\"schema_version\":1,\"verdict\":{\"word\":"
+                    "\"%s\",\"text\":\"%s\"},\"job\":{\"id\":7,"
+                    "\"name\":\"train\",\"nodes\":2,\"ntasks\":8},"
+                    "\"quality\":{\"coverage\":0.5},\"cells\":["
+                    "{\"comm_type\":\"mixed\",\"coll\":\"All<i>\","
+                    "\"msg_size_bytes\":1024,\"ops\":3,\"busbw_gbs\":"
+                    "{\"p50\":%zu},\"exec_us\":{\"mean\":5,\"n\":3}},"
+                    "{\"comm_type\":null,\"busbw_gbs\":{\"p50\":1e300},"
+                    "\"exec_us\":null}]}",
+                    word, text, strlen(text));
 
     mkdir(step, 0700);
     if (fileio_write(path, json, strlen(json), NULL) < 0)
@@ -54,6 +55,20 @@ static void put_step(const char *id, const char *word, const char *text)
     free(json);
     free(path);
     free(step);
+}
+
+/* Makes step-<id> with a summary that has something else in a member. */
+static void put_damaged(const char *id)
+{
+    char *path = text_format("%s/step-%s/summary.json", dir, id);
+    static const char json[] =
+        "{\"schema_version\":1,\"verdict\":{\"word\":\"OK\",\"text\":\"x\"},"
+        "\"cells\":[{\"ops\":1},7]}";
+
+    put_step(id, "OK", "whole");
+    if (fileio_write(path, json, strlen(json), NULL) < 0)
+        abort();
+    free(path);
 }
 
 static void index_now(void)
@@ -168,7 +183,7 @@ static void put_sampled(const char *id, double sm, const char *node,
         "{\"scope\":\"gpu\",\"node\":null,\"metric\":\"sm\",\"max\":%g},"
         "{\"scope\":\"gpu\",\"node\":null,\"metric\":\"new\",\"max\":9},"
         "{\"scope\":\"step\",\"node\":null,\"metric\":\"memory\",\"max\":"
-        "null},7,{\"scope\":[]},"
+        "null},{\"scope\":null},"
         "{\"scope\":\"gpu\",\"node\":\"a\",\"metric\":\"sm\",\"max\":0.1},"
         "{\"scope\":\"gpu\",\"node\":\"%s\",\"metric\":\"sm\",\"max\":%g}]}}",
         job, sm, node, sm);
@@ -197,7 +212,7 @@ static void test_util(void **state)
     put_sampled("1", 0.9, "n1",
                 ",\"labels\":{\"model\":\"gpt<3\"},\"frameworks\":[{\"name\":"
                 "\"torch\",\"version\":\"2.4.0\"},{\"name\":\"nccl\"},"
-                "{\"name\":\"torch\",\"version\":\"2.5.1\"},{},3]");
+                "{\"name\":\"torch\",\"version\":\"2.5.1\"},{}]");
     put_sampled("2", 0.5, "n2", "");
     index_now();
     index_now(); /* taken from the earlier job.json */
@@ -275,6 +290,7 @@ static void test_foreign(void **state)
     assert_int_equal(symlink("step-0", link), 0);
     free(link);
     put_step("a b<", "OK", "odd name");
+    put_damaged("5");
     for (size_t i = 0; i < 2; i++) {
         char *path = text_format("%s/%s", dir, junk[i]);
 
@@ -283,7 +299,10 @@ static void test_foreign(void **state)
     }
     index_now();
     root = read_job();
-    assert_int_equal(json_array_size(json_object_get(root, "steps")), 1);
+    assert_int_equal(json_array_size(json_object_get(root, "steps")), 2);
+    assert_string_equal(part(root, 1, "verdict"), "(none)");
+    assert_non_null(strstr(part(root, 1, "text"),
+                           "step-5/summary.json: cells[1]: not an object"));
     json_decref(root);
     assert_int_equal(report_index("/nonexistent/x", NULL), -1);
 }

@@ -2,6 +2,7 @@
  */
 #include "orchestrator/insight/plain.h"
 #include "orchestrator/report/report.h"
+#include "orchestrator/report/summary_file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -212,16 +213,18 @@ static void test_clauses(void **state)
 /* Returns the card of json at 80 columns; the caller frees it. */
 static char *narrow_card(const char *json)
 {
-    json_t *root = json_loads(json, 0, NULL);
+    struct summary_file summary;
+    struct jp_error err = {""};
     char *text = NULL;
     size_t len;
     FILE *out = open_memstream(&text, &len);
 
-    assert_non_null(root);
     assert_non_null(out);
-    card_print(root, "d", false, false, 80, out);
+    if (summary_file_take(json_loads(json, 0, NULL), "s", &summary, &err) < 0)
+        fail_msg("%s", err.text);
+    card_print(&summary, "d", false, false, 80, out);
     assert_int_equal(fclose(out), 0);
-    json_decref(root);
+    summary_file_fini(&summary);
     return text;
 }
 
@@ -243,7 +246,8 @@ static void test_card_room(void **state)
     unsigned lines = 0;
 
     (void) state;
-    json = text_format("{\"verdict\":{\"word\":\"SLOW\",\"text\":\"x\"},"
+    json = text_format("{\"schema_version\":1,"
+                       "\"verdict\":{\"word\":\"SLOW\",\"text\":\"x\"},"
                        "%s,\"cells\":[" CELL "],\"findings\":[{\"text\":"
                        "\"x\",\"next\":\"" LONG "\"}]}",
                        quality);
@@ -255,7 +259,8 @@ static void test_card_room(void **state)
     free(card);
     free(json);
     json = text_format(
-        "{\"verdict\":{\"word\":\"SLOW\",\"text\":\"" LONG LONG LONG "\"},"
+        "{\"schema_version\":1,\"verdict\":{\"word\":\"SLOW\",\"text\":\"" LONG
+            LONG LONG "\"},"
         "%s,\"warmup\":{\"ops\":9,\"times\":2},\"cells\":[" CELL "," CELL
         "],\"findings\":[{\"text\":\"a\",\"next\":\"" LONG "\"},"
         "{\"text\":\"b\"},{\"text\":\"c\"}],\"copper\":{\"totals\":"
@@ -345,8 +350,6 @@ static void test_bad(void **state)
         "{\"schema_version\":1,\"verdict\":{\"word\":\"OK\",\"text\":1}}",
         "{\"schema_version\":1,\"verdict\":{\"word\":\"OK\",\"text\":\"\xff\"}"
         "}",
-    };
-    static const char *const odd[] = {
         "{\"schema_version\":1,\"verdict\":{\"word\":\"OK\",\"text\":\"\"},"
         "\"quality\":7,\"cells\":{},\"ranks\":[[],1,null]}",
         "{\"schema_version\":1,\"verdict\":{\"word\":\"OK\",\"text\":\"\"},"
@@ -362,11 +365,6 @@ static void test_bad(void **state)
         put_summary(bad[i]);
         assert_int_equal(print(JP_SUMMARY_CARD, &text), -1);
         assert_string_equal(text, "");
-        free(text);
-    }
-    for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
-        put_summary(odd[i]);
-        assert_int_equal(print(JP_SUMMARY_CARD, &text), 0);
         free(text);
     }
 }

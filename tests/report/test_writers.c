@@ -465,42 +465,6 @@ static void test_modes(void **state)
     free(path);
 }
 
-/* Values of a summary by their path, and what is foreign at it. */
-static void test_paths(void **state)
-{
-    json_t *root = json_pack("{s:{s:i,s:s,s:f,s:n,s:i},s:i}", "quality",
-                             "records", 7, "host", "n1", "share", 0.5, "lost",
-                             "minus", -1, "job", 3);
-    struct jp_error err = {""};
-    uint64_t v = 0;
-
-    (void) state;
-    assert_non_null(root);
-    assert_true(summary_file_count(root, "quality.records", &v));
-    assert_int_equal(v, 7);
-    assert_string_equal(summary_file_text(root, "quality.host"), "n1");
-    assert_true(summary_file_real(root, "quality.share") == 0.5);
-    assert_null(summary_file_at(root, "quality.host.x"));
-    assert_null(summary_file_at(root, "job.records"));
-    assert_null(summary_file_at(NULL, "quality.records"));
-    assert_null(summary_file_at(root, ""));
-    assert_false(summary_file_count(root, "quality.minus", &v));
-    /* absent and null leave the value */
-    assert_int_equal(
-        summary_file_need_count(root, "", "quality.lost", &v, &err), 0);
-    assert_int_equal(
-        summary_file_need_count(root, "", "quality.none", &v, &err), 0);
-    assert_int_equal(v, 7);
-    assert_int_equal(
-        summary_file_need_count(root, "", "quality.host", &v, &err), -1);
-    assert_string_equal(err.text, "quality.host: not a count");
-    assert_int_equal(summary_file_need_count(summary_file_at(root, "quality"),
-                                             "ranks[3]", "minus", &v, &err),
-                     -1);
-    assert_string_equal(err.text, "ranks[3].minus: not a count");
-    json_decref(root);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -510,7 +474,6 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_json_bounded, set_up, tear_down),
         cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_paths),
         cmocka_unit_test_setup_teardown(test_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_html, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_csv, set_up, tear_down),
