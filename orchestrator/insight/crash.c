@@ -384,9 +384,10 @@ static bool look_at_spread(void *arg, struct end end)
 }
 
 /* Returns true if no task of those that ended with one status can have been the
- * reason of the others: none has used NCCL, so that none waited for another;
- * all ended too close in time; all had finished, and ended within the time by
- * which clocks may differ; or timeout(1) has ended each of them. */
+ * reason of the others: timeout(1) has ended each of them; all had finished,
+ * and ended within the time by which clocks may differ; none has used NCCL, so
+ * that none waited for another; or all ended too close in time. The last two do
+ * not hold of launchers, which end alike because one of their workers did. */
 static bool is_independent(const struct jp_nodes *nodes,
                            const struct jp_processes *processes,
                            const struct jp_result *result,
@@ -394,23 +395,22 @@ static bool is_independent(const struct jp_nodes *nodes,
 {
     struct spread s = {.first = {crash->node, crash->task}};
 
-    if (!processes || !processes->n || crash->rivals + 1 == crash->tasks ||
-        crash->code == TIMEOUT_STATUS)
+    if (crash->code == TIMEOUT_STATUS ||
+        (have_finished(result) && !each(nodes, look_at_spread, &s)))
         return true;
-    return have_finished(result) && !each(nodes, look_at_spread, &s);
+    for (size_t i = 0; i < nodes->n_nodes; i++)
+        if (nodes->nodes[i].n_workers)
+            return false;
+    return !processes || !processes->n || crash->rivals + 1 == crash->tasks;
 }
 
 /* Returns true if all tasks of the step ended by themselves, with one status,
- * and none of them can have been the reason of the others. The tasks are not
- * launchers: those end alike, because one of their workers did. */
+ * and none of them can have been the reason of the others. */
 static bool is_alike(const struct jp_nodes *nodes,
                      const struct jp_processes *processes,
                      const struct jp_result *result, const struct tally *tally,
                      const struct jp_crash *crash)
 {
-    for (size_t i = 0; i < nodes->n_nodes; i++)
-        if (nodes->nodes[i].n_workers)
-            return false;
     return crash->tasks > 1 && tally->n[JP_CRASH_SELF] == crash->tasks &&
            is_independent(nodes, processes, result, crash) &&
            !each(nodes, is_other, (void *) (uintptr_t) crash->task);

@@ -436,6 +436,8 @@ static void test_finished(void **state)
                                            .records = 30,
                                            .ranks_seen = 3,
                                            .ranks_expected = 3}};
+    struct jp_task shells_program = {
+        .gtid = 0, .pid = 300, .is_worker = true, .status = 0};
     struct jp_findings findings = {0};
     struct jp_crash c;
 
@@ -447,6 +449,12 @@ static void test_finished(void **state)
     assert_int_equal(crash_findings(&step, &some, &result, &c, &findings), 0);
     assert_true(c.alike);
     assert_string_equal(c.text, "all 3 tasks ended with exit status 3");
+    findings_fini(&findings);
+    /* also of a shell that has started the program */
+    nodes[0].workers = &shells_program;
+    nodes[0].n_workers = 1;
+    assert_int_equal(crash_findings(&step, &some, &result, &c, &findings), 0);
+    assert_true(c.alike);
     findings_fini(&findings);
     result.quality.in_flight = 1;
     assert_int_equal(crash_findings(&step, &some, &result, &c, &findings), 0);
