@@ -24,6 +24,9 @@
 /* A shell exits with this number plus the signal that ended its child. */
 #define SHELL_SIGNAL 128
 
+/* timeout(1) exits with this status when the time of its program is over. */
+#define TIMEOUT_STATUS 124
+
 /* A task and its node. */
 struct end {
     const struct jp_node *node;
@@ -354,30 +357,89 @@ static bool is_other(void *arg, struct end end)
     return end.task->status != task->status;
 }
 
-/* Returns true if all tasks of the step ended by themselves, with one status,
- * and none of them can have been the reason of the others: either none has used
- * NCCL, so that none waited for another, or all ended too close in time. The
- * tasks are not launchers: those end alike, because one of their workers did.
- */
-static bool is_alike(const struct jp_nodes *nodes,
-                     const struct jp_processes *processes,
-                     const struct tally *tally, const struct jp_crash *crash)
+/* Returns true if the recordings show that no process waited for another one
+ * when it ended: each has its end, and every operation had ended before. */
+static bool have_finished(const struct jp_result *result)
 {
+    const struct jp_quality *q = result ? &result->quality : NULL;
+
+    return q && q->recordings && q->recordings == q->files &&
+           !q->cut_recordings && !q->in_flight && !q->lost &&
+           q->ranks_seen >= q->ranks_expected;
+}
+
+/* The first end, and whether another one came long after it. */
+struct spread {
+    struct end first;
+    bool is_wide;
+};
+
+static bool look_at_spread(void *arg, struct end end)
+{
+    struct spread *s = arg;
+
+    s->is_wide |= (double) between(s->first, end) >
+                  limits_get(JP_LIMIT_CRASH_CLOCKS);
+    return s->is_wide;
+}
+
+/* Returns true if no task of those that ended with one status can have been the
+ * reason of the others: timeout(1) has ended each of them; all had finished,
+ * and ended within the time by which clocks may differ; none has used NCCL, so
+ * that none waited for another; or all ended too close in time. The last two do
+ * not hold of launchers, which end alike because one of their workers did. */
+static bool is_independent(const struct jp_nodes *nodes,
+                           const struct jp_processes *processes,
+                           const struct jp_result *result,
+                           const struct jp_crash *crash)
+{
+    struct spread s = {.first = {crash->node, crash->task}};
+
+    if (crash->code == TIMEOUT_STATUS ||
+        (have_finished(result) && !each(nodes, look_at_spread, &s)))
+        return true;
     for (size_t i = 0; i < nodes->n_nodes; i++)
         if (nodes->nodes[i].n_workers)
             return false;
+    return !processes || !processes->n || crash->rivals + 1 == crash->tasks;
+}
+
+/* Returns true if all tasks of the step ended by themselves, with one status,
+ * and none of them can have been the reason of the others. */
+static bool is_alike(const struct jp_nodes *nodes,
+                     const struct jp_processes *processes,
+                     const struct jp_result *result, const struct tally *tally,
+                     const struct jp_crash *crash)
+{
     return crash->tasks > 1 && tally->n[JP_CRASH_SELF] == crash->tasks &&
-           (!processes || !processes->n || crash->rivals + 1 == crash->tasks) &&
+           is_independent(nodes, processes, result, crash) &&
            !each(nodes, is_other, (void *) (uintptr_t) crash->task);
+}
+
+/* Counts the tasks that certainly ended before the first one that failed, with
+ * status 0. */
+struct earlier {
+    struct end first;
+    uint32_t n;
+};
+
+static bool count_earlier(void *arg, struct end end)
+{
+    struct earlier *e = arg;
+
+    e->n += crash_way_of(end.task) == JP_CRASH_WELL && is_before(end, e->first);
+    return false;
 }
 
 /* Fills crash if a task ended by itself and nothing from outside came before.
  * Returns false otherwise. */
 static bool judge_self(const struct jp_nodes *nodes,
                        const struct jp_processes *processes,
+                       const struct jp_result *result,
                        const struct tally *tally, struct jp_crash *crash)
 {
     struct choice c = {.first = tally->first[JP_CRASH_SELF]};
+    struct earlier earlier;
 
     c.best = c.first;
     if (!tally->n[JP_CRASH_SELF] || each(nodes, is_killed_before, &c.first) ||
@@ -389,7 +451,10 @@ static bool judge_self(const struct jp_nodes *nodes,
     crash->rivals = c.rivals;
     crash->sure = !c.rivals &&
                   (c.first.task->end_us || tally->n[JP_CRASH_SELF] == 1);
-    if (is_alike(nodes, processes, tally, crash)) {
+    earlier = (struct earlier){.first = {crash->node, crash->task}};
+    each(nodes, count_earlier, &earlier);
+    crash->earlier = earlier.n;
+    if (is_alike(nodes, processes, result, tally, crash)) {
         crash->alike = true;
         crash->sure = false;
         crash->node = NULL;
@@ -533,7 +598,7 @@ static bool judge_workers(const struct jp_nodes *nodes,
         view.nodes[i].n_tasks = nodes->nodes[i].n_workers;
     }
     each(&view, tally_end, &tally);
-    found = judge_self(&view, processes, &tally, crash);
+    found = judge_self(&view, processes, NULL, &tally, crash);
     if (found && !is_named(&view, crash)) {
         free(view.nodes);
         *crash = before;
@@ -648,8 +713,13 @@ static void say_others(const struct jp_crash *crash, struct jp_sentence *s)
     if (n[JP_CRASH_SELF])
         sentence_add(s, "%s other %s failed", FIG_COUNT(n[JP_CRASH_SELF]),
                      nouns_of(crash, n[JP_CRASH_SELF]));
-    if (n[JP_CRASH_WELL])
-        sentence_add(s, "%s ended with status 0", FIG_COUNT(n[JP_CRASH_WELL]));
+    if (n[JP_CRASH_WELL] > crash->earlier)
+        sentence_add(s, "%s ended with status 0",
+                     FIG_COUNT(n[JP_CRASH_WELL] - crash->earlier));
+    if (crash->earlier)
+        sentence_add(s, "%s other %s had ended before, with status 0",
+                     FIG_COUNT(crash->earlier),
+                     nouns_of(crash, crash->earlier));
 }
 
 char *crash_whom(const struct jp_crash *crash, char buf[JP_CRASH_WHOM])
@@ -805,7 +875,10 @@ static void write_text(struct jp_crash *crash)
             char how[80];
 
             say_how(crash, how, sizeof(how));
-            sentence_add(&s, "all %s tasks %s", FIG_COUNT(crash->tasks), how);
+            sentence_add(&s, "all %s tasks %s%s", FIG_COUNT(crash->tasks), how,
+                         crash->code == TIMEOUT_STATUS
+                             ? ", as timeout does when a program's time is over"
+                             : "");
         } else if (crash_is_fault(crash)) {
             say_first(crash, &s);
             say_launcher(crash, &s);
@@ -937,7 +1010,7 @@ static void find_untold(const struct jp_nodes *nodes,
  * (crash_set_in). */
 static void judge_ends(const struct jp_nodes *nodes,
                        const struct jp_processes *processes,
-                       struct jp_crash *crash)
+                       const struct jp_result *result, struct jp_crash *crash)
 {
     const struct jp_node *lost = nodes ? find_lost(nodes) : NULL;
     struct tally tally = {0};
@@ -960,7 +1033,7 @@ static void judge_ends(const struct jp_nodes *nodes,
     } else if (tally.n[JP_CRASH_SELF] + tally.n[JP_CRASH_KILL] &&
                judge_workers(nodes, processes, crash)) {
         crash->world_rank = rank_of(crash, processes, crash->task);
-    } else if (!judge_self(nodes, processes, &tally, crash)) {
+    } else if (!judge_self(nodes, processes, result, &tally, crash)) {
         if (tally.n[JP_CRASH_KILL])
             judge_kill(nodes, tally.first[JP_CRASH_KILL], crash);
         else if (tally.n[JP_CRASH_SELF])
@@ -1040,19 +1113,18 @@ static int add_fault(const struct jp_crash *crash,
              : crash->cause == JP_CRASH_MEMORY
                  ? "give the step more memory (--mem), or use fewer processes "
                    "a node"
-             : crash->alike
-                 ? "read what the tasks have printed, and the "
-                   "command line of srun"
-                 : "check its error output or core file; jobprof show "
-                   "--pending lists its last operation");
+             : crash->alike ? "read what the tasks have printed, and the "
+                              "command line of srun"
+                            : "check its error output or core file");
     return 0;
 }
 
 int crash_findings(const struct jp_nodes *nodes,
-                   const struct jp_processes *processes, struct jp_crash *crash,
+                   const struct jp_processes *processes,
+                   const struct jp_result *result, struct jp_crash *crash,
                    struct jp_findings *findings)
 {
-    judge_ends(nodes, processes, crash);
+    judge_ends(nodes, processes, result, crash);
     answer(nodes, crash, findings->hypotheses);
     return add_fault(crash, processes, findings);
 }
@@ -1125,7 +1197,7 @@ int crash_of_attempt(const struct jp_nodes *nodes,
     for (int way = 0; way < 4; way++)
         crash->tasks += tally.n[way];
     if (tally.n[JP_CRASH_SELF] + tally.n[JP_CRASH_KILL] &&
-        !judge_self(&view, processes, &tally, crash))
+        !judge_self(&view, processes, NULL, &tally, crash))
         judge_kill(&view,
                    tally.n[JP_CRASH_KILL] ? tally.first[JP_CRASH_KILL]
                                           : tally.first[JP_CRASH_SELF],
@@ -1151,8 +1223,15 @@ void crash_set_in(struct jp_crash *crash, const char *operation,
 {
     snprintf(crash->in, sizeof(crash->in), "%s", operation ? operation : "");
     write_text(crash);
-    for (size_t i = 0; i < findings->n; i++)
-        if (findings->at[i].kind == JP_FINDING_CRASH)
-            snprintf(findings->at[i].text, sizeof(findings->at[i].text), "%s",
-                     crash->text);
+    for (size_t i = 0; i < findings->n; i++) {
+        struct jp_finding *f = &findings->at[i];
+
+        if (f->kind != JP_FINDING_CRASH)
+            continue;
+        snprintf(f->text, sizeof(f->text), "%s", crash->text);
+        if (*crash->in && crash->cause != JP_CRASH_MEMORY)
+            snprintf(f->next, sizeof(f->next), "%s",
+                     "check its error output or core file; jobprof show "
+                     "--pending lists its last operation");
+    }
 }

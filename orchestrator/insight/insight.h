@@ -96,6 +96,8 @@ struct jp_crash {
     int signal, code;  /* of the first task; 0 and -1: it has none */
     int64_t before_us; /* how long it ended before the next one; -1: unknown */
     uint32_t rivals; /* tasks that ended by themselves at about the same time */
+    uint32_t earlier; /* tasks that had ended with status 0 before the first
+                         one that failed */
     /* Tasks of the step, by enum jp_crash_way; if the first one is a worker,
      * workers. */
     uint32_t tasks, ended[4];
@@ -134,9 +136,11 @@ static inline bool crash_is_fault(const struct jp_crash *crash)
 }
 
 /* Fills crash, answers the question of a crash, and adds a finding if the end
- * is a fault. nodes may be NULL: NONE. 0, or -1: no memory. */
+ * is a fault. nodes may be NULL: NONE. result: it shows whether the program had
+ * finished; NULL: that is not known. 0, or -1: no memory. */
 int crash_findings(const struct jp_nodes *nodes,
-                   const struct jp_processes *processes, struct jp_crash *crash,
+                   const struct jp_processes *processes,
+                   const struct jp_result *result, struct jp_crash *crash,
                    struct jp_findings *findings);
 
 /* Fills crash from the ends of the workers of one attempt: those whose launcher

@@ -564,8 +564,10 @@ static void add_crash(struct text *t, const struct jp_crash *crash)
     }
     crash_whom(crash, whom);
     add(t, "%c%s", toupper((unsigned char) *whom), whom + 1);
-    add(t, " (%.64s, pid %" PRId64 ") ended%s", crash->node->name,
-        crash->task->pid, crash->launches ? "" : " first");
+    add(t, " (%.64s, pid %" PRId64 ") %s", crash->node->name, crash->task->pid,
+        crash->earlier    ? "failed"
+        : crash->launches ? "ended"
+                          : "ended first");
     if (crash->cause != JP_CRASH_MEMORY && crash->signal)
         add(t, ", killed by %s", crash_signal_name(crash->signal));
     else if (crash->cause != JP_CRASH_MEMORY && crash->code >= 0)
@@ -585,6 +587,13 @@ static void add_crash(struct text *t, const struct jp_crash *crash)
         add(t, " The next %s ended %s later.",
             crash->task->is_worker ? "process" : "task",
             TIME((double) crash->before_us));
+    if (crash->earlier)
+        add(t, " %s other %s%s had ended before, with status 0.",
+            FIG_COUNT(crash->earlier),
+            crash->task->is_worker ? "process" : "task",
+            crash->earlier == 1      ? ""
+            : crash->task->is_worker ? "es"
+                                     : "s");
     if (!crash->sure)
         add(t, " Another %s may have been first.",
             crash->task->is_worker ? "process" : "task");
@@ -819,13 +828,13 @@ const char *const *plain_checks(const struct jp_verdict *verdict,
                                 const struct jp_plain_has *has)
 {
     static const char *const failed[JP_PLAIN_CHECKS] = {
-        "Read the output or the core file of the rank that ended first.",
+        "Read the output or the core file of the rank that failed first.",
         "Check its node: memory, GPU errors (Xid) in the kernel's log.",
         "See which operation it was in: jobprof show --pending.",
     };
     /* without a recording nothing shows in which operation it was */
     static const char *const failed_unseen[JP_PLAIN_CHECKS] = {
-        "Read the output or the core file of the rank that ended first.",
+        "Read the output or the core file of the rank that failed first.",
         "Check its node: memory, GPU errors (Xid) in the kernel's log.",
     };
     static const char *const hang[JP_PLAIN_CHECKS] = {

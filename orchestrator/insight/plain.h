@@ -50,7 +50,8 @@ char *plain_hang_ranks(const struct jp_hang_op *op, enum jp_hang_state state,
 struct jp_plain_has {
     bool rank;       /* the finding names a rank of the job */
     bool records;    /* of operations */
-    bool recordings; /* of the recorder, which have operations in flight */
+    bool recordings; /* of the recorder, with operations that had not ended, or
+                        cut, so that some may not have */
     bool topology;   /* of the job's nodes */
 };
 

@@ -592,11 +592,12 @@ static struct jp_plain_has what_it_has(const struct jp_report *report)
                                                 : NULL;
     const struct jp_finding *f = worst_of(report);
 
-    return (struct jp_plain_has){.rank = f && f->world_rank >= 0,
-                                 .records = q && q->records,
-                                 .recordings = q && q->recordings,
-                                 .topology = report->labels &&
-                                             report->labels->shapes.n_shapes};
+    return (struct jp_plain_has){
+        .rank = f && f->world_rank >= 0,
+        .records = q && q->records,
+        .recordings = q && q->recordings &&
+                      (q->in_flight || (q->cut_recordings && q->records)),
+        .topology = report->labels && report->labels->shapes.n_shapes};
 }
 
 const char *const *first_screen_checks(const struct jp_report *report)
@@ -605,7 +606,9 @@ const char *const *first_screen_checks(const struct jp_report *report)
     const struct feature *alone = alone_of(report);
     struct jp_plain_has has;
 
-    if (is_unread(report) || (f && f->kind == JP_FINDING_UNEVEN))
+    if (is_unread(report) || (f && f->kind == JP_FINDING_UNEVEN) ||
+        (f && f->kind == JP_FINDING_CRASH && report->insight &&
+         report->insight->crash.alike))
         return NULL; /* the finding has advice */
     if (alone && alone->checks && report->verdict->word != JP_VERDICT_OK)
         return alone->checks;

@@ -52,6 +52,19 @@ static const struct job jobs[] = {
      SLURMJOB_FAILED, 9, 0, 0, JP_CRASH_SIGNAL, 1, true,
      "rank 1 (n1, pid 101) died of SIGSEGV, 4.00 s before any other task "
      "ended; 3 ended with status 0"},
+    {"a status after the others had ended well",
+     {{1, 0, 1000}, {1, EXIT(1), 5000}, {2, 0, 1010}, {2, 0, 1000}},
+     SLURMJOB_FAILED, 5, 0, 0, JP_CRASH_EXIT, 1, true,
+     "rank 1 (n1, pid 101) ended with exit status 1; 3 other tasks had ended "
+     "before, with status 0"},
+    {"a status at about the time at which others ended well",
+     {{1, 0, 1000}, {1, EXIT(1), 1010}, {2, 0, 900}}, SLURMJOB_FAILED, 5, 0, 0,
+     JP_CRASH_EXIT, 1, true,
+     "rank 1 (n1, pid 101) ended with exit status 1; 2 ended with status 0"},
+    {"timeout ends each, 3 s apart",
+     {{1, EXIT(124), 3000}, {2, EXIT(124), 3010}, {2, EXIT(124), 0}},
+     SLURMJOB_FAILED, 3, 0, 0, JP_CRASH_EXIT, -1, false,
+     "all 3 tasks ended with exit status 124, as timeout does when"},
     {"SIGSEGV with a core file",
      {{1, 0, 9000}, {1, SIGSEGV | 0x80, 5000}}, SLURMJOB_FAILED, 9, 0, 0,
      JP_CRASH_SIGNAL, 1, true, "died of SIGSEGV"},
@@ -79,6 +92,9 @@ static const struct job jobs[] = {
      {{1, EXIT(1), 10}, {2, EXIT(1), 0}, {2, EXIT(1), 3000}}, SLURMJOB_FAILED,
      3, 0, 0, JP_CRASH_EXIT, 1, false,
      "ended with exit status 1; 1 more failed too close in time"},
+    {"two of three at once",
+     {{1, EXIT(3), 0}, {1, EXIT(3), 10}, {1, EXIT(3), 250}}, SLURMJOB_FAILED, 0,
+     0, 0, JP_CRASH_EXIT, 0, false, "1 more failed too close in time"},
     {"all at once, one by another status",
      {{1, EXIT(1), 10}, {1, EXIT(1), 10}, {2, EXIT(3), 0}}, SLURMJOB_FAILED,
      0, 0, 0, JP_CRASH_EXIT, 2, false,
@@ -197,7 +213,7 @@ static void judge(const struct jp_nodes *of, struct jp_crash *crash)
 {
     struct jp_findings findings = {0};
 
-    assert_int_equal(crash_findings(of, &some, crash, &findings), 0);
+    assert_int_equal(crash_findings(of, &some, NULL, crash, &findings), 0);
     findings_fini(&findings);
 }
 
@@ -395,7 +411,7 @@ static void test_alike(void **state)
     judge(&step, &c);
     assert_false(c.alike);
     assert_int_equal(c.task->gtid, 2);
-    assert_int_equal(crash_findings(&step, &none, &c, &findings), 0);
+    assert_int_equal(crash_findings(&step, &none, NULL, &c, &findings), 0);
     assert_true(c.alike);
     assert_null(c.task);
     assert_null(c.node);
@@ -406,7 +422,53 @@ static void test_alike(void **state)
     findings_fini(&findings);
     /* a task of which the end is unknown may have ended otherwise */
     step.step_tasks = 4;
-    assert_int_equal(crash_findings(&step, &none, &c, &findings), 0);
+    assert_int_equal(crash_findings(&step, &none, NULL, &c, &findings), 0);
+    assert_false(c.alike);
+    findings_fini(&findings);
+}
+
+/* Nor can one whose program had finished, where all ended within the time by
+ * which clocks may differ. */
+static void test_finished(void **state)
+{
+    struct jp_result result = {.quality = {.files = 3,
+                                           .recordings = 3,
+                                           .records = 30,
+                                           .ranks_seen = 3,
+                                           .ranks_expected = 3}};
+    struct jp_task shells_program = {
+        .gtid = 0, .pid = 300, .is_worker = true, .status = 0};
+    struct jp_findings findings = {0};
+    struct jp_crash c;
+
+    (void) state;
+    make(find("two of three at once"), true);
+    assert_int_equal(crash_findings(&step, &some, NULL, &c, &findings), 0);
+    assert_false(c.alike);
+    findings_fini(&findings);
+    assert_int_equal(crash_findings(&step, &some, &result, &c, &findings), 0);
+    assert_true(c.alike);
+    assert_string_equal(c.text, "all 3 tasks ended with exit status 3");
+    findings_fini(&findings);
+    /* also of a shell that has started the program */
+    nodes[0].workers = &shells_program;
+    nodes[0].n_workers = 1;
+    assert_int_equal(crash_findings(&step, &some, &result, &c, &findings), 0);
+    assert_true(c.alike);
+    findings_fini(&findings);
+    result.quality.in_flight = 1;
+    assert_int_equal(crash_findings(&step, &some, &result, &c, &findings), 0);
+    assert_false(c.alike);
+    findings_fini(&findings);
+    result.quality.in_flight = 0;
+    result.quality.cut_recordings = 1;
+    assert_int_equal(crash_findings(&step, &some, &result, &c, &findings), 0);
+    assert_false(c.alike);
+    findings_fini(&findings);
+    /* 3 s apart: it may have been waited for outside of NCCL */
+    result.quality.cut_recordings = 0;
+    make(find("peers fail by a status 3 s later"), true);
+    assert_int_equal(crash_findings(&step, &some, &result, &c, &findings), 0);
     assert_false(c.alike);
     findings_fini(&findings);
 }
@@ -419,7 +481,7 @@ static void test_finding(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
         make(&jobs[i], true);
-        assert_int_equal(crash_findings(&step, &some, &c, &findings), 0);
+        assert_int_equal(crash_findings(&step, &some, NULL, &c, &findings), 0);
         crash_set_in(&c, "AllReduce 9 of dp", &findings);
         assert_int_equal(findings.n, crash_is_fault(&c));
         if (findings.n && c.task)
@@ -825,6 +887,7 @@ int main(void)
         cmocka_unit_test(test_no_times),
         cmocka_unit_test(test_running),
         cmocka_unit_test(test_alike),
+        cmocka_unit_test(test_finished),
         cmocka_unit_test(test_finding),
         cmocka_unit_test(test_causes),
         cmocka_unit_test(test_expected_ranks),

@@ -66,7 +66,7 @@ void fixture_failed(struct fixture *f)
     f->nodes.over = true;
     f->nodes.job_state = SLURMJOB_FAILED;
     f->nodes.job_end_us = (uint64_t) START_US + 9000000;
-    crash_findings(&f->nodes, &f->insight.processes, &f->insight.crash,
+    crash_findings(&f->nodes, &f->insight.processes, NULL, &f->insight.crash,
                    &f->insight.findings);
     f->report.insight = &f->insight;
     crash_set_in(&f->insight.crash, "AllReduce 9 of dp (0xab)",

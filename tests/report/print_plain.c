@@ -321,6 +321,13 @@ static void put_verdicts(void)
     put_crash(&x, JP_CRASH_SIGNAL, 11, -1, true);
     put_crash(&x, JP_CRASH_EXIT, 0, 7, false);
     put_crash(&x, JP_CRASH_MEMORY, 9, -1, true);
+    x.crash.cause = JP_CRASH_EXIT;
+    x.crash.signal = 0;
+    x.crash.code = 1;
+    x.crash.before_us = -1;
+    x.crash.earlier = 3;
+    x.crash.in[0] = '\0';
+    put_verdict(JP_VERDICT_FAILED, -1, "", &result, &x);
     x.crash = (struct jp_crash){.cause = JP_CRASH_NODE};
     snprintf(x.crash.text, sizeof(x.crash.text), "node n4 is gone; more");
     put_verdict(JP_VERDICT_FAILED, -1, "", &result, &x);

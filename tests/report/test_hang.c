@@ -161,7 +161,7 @@ static void cancelled(struct fixture *f)
     findings_fini(&f->insight.findings);
     f->nodes.nodes[0].tasks[3] = f->nodes.nodes[0].tasks[2];
     f->nodes.job_state = SLURMJOB_CANCELLED;
-    crash_findings(&f->nodes, &f->insight.processes, &f->insight.crash,
+    crash_findings(&f->nodes, &f->insight.processes, NULL, &f->insight.crash,
                    &f->insight.findings);
 }
 
@@ -179,7 +179,8 @@ static const struct verdict_row rows[] = {
     {failed_cut, JP_VERDICT_FAILED, "outside; 32 of 32 recordings cut"},
     {failed_late, JP_VERDICT_FAILED, "outside; rank 5 was late"},
     {failed_first, JP_VERDICT_NODATA, "rank 3 (gpu-node-0310, pid 5003) died"},
-    {failed_first, JP_VERDICT_NODATA, "outside; no profiler output of 32 tasks"},
+    {failed_first, JP_VERDICT_NODATA,
+     "outside; no profiler output of 32 tasks"},
     {failed_before_records, JP_VERDICT_FAILED, "died of SIGSEGV"},
     {hang_then_failed, JP_VERDICT_HANG,
      "rank 3 never entered AllReduce 4 of dp; rank 3 (gpu"},
