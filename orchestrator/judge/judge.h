@@ -84,6 +84,8 @@ enum { JUDGE_KNOWN_INTERVALS = 4 * JUDGE_BLOCKS };
 /* A single interval is a stall from this on (us): page faults and interrupts
  * take less. */
 #define JUDGE_STALL_US 1000.0
+/* Stalls that come so often recur: two may be two accidents. */
+#define JUDGE_RECURS 3
 /* Of the run: ranks warm up in different times. */
 #define JUDGE_START 0.1
 /* Names are given only where so many operations have all their members, and so
@@ -201,8 +203,8 @@ struct judge {
     double turns_us; /* sum of the largest excess of each operation */
     double least_us; /* of all judged processes the smallest excess that would
                         have been named */
-    /* The shortest single stall, and the shortest ones that come again and
-     * again, that would have been named; INFINITY: none would. */
+    /* The shortest single stall, and the shortest ones that recur
+     * (JUDGE_RECURS), that would have been named; INFINITY: none would. */
     double stall_once_us, stall_again_us;
     size_t n_judged;
     size_t crowd; /* processes that stall, if so many were named that nobody is

@@ -51,7 +51,6 @@ static const size_t ladder[LADDER] = {4, 8, 16, 32, MOST_OTHERS};
  * log m. By chance it exceeds that by more than 1 in one case of three. */
 #define TAIL_PLUS 1.0
 #define OWN 0.1    /* of the intervals that are called stalls, by chance */
-#define FEW 3      /* so many show whether they are dense */
 #define DENSE 0.25 /* of the intervals from the first stall to the last */
 #define IN_ROLE                                                                \
     0.01 /* the chance among a role, which may have longer intervals than      \
@@ -59,7 +58,6 @@ static const size_t ladder[LADDER] = {4, 8, 16, 32, MOST_OTHERS};
 #define EVEN 0.05        /* of the distance of two, by which distances differ */
 #define ALONE_WORTH 2.0  /* times what is worth a user's minute */
 #define ALONE_OTHERS 3.0 /* times the longest interval of any other process */
-#define AGAIN 5.0 /* stalls that come again come so often, for the least */
 
 /* The longest excess of a process in a part. */
 struct entry {
@@ -392,7 +390,7 @@ static bool are_stalls(const struct search *s, uint32_t process, double from,
     }
     n = squares > 0 ? us * us / squares : 0;
     once = PARTS * (uint64_t) (last - first + 1) <= 2 * count_of(run, process);
-    return us > s->worth_us && (once || n < FEW ||
+    return us > s->worth_us && (once || n < JUDGE_RECURS ||
                                 (n < DENSE * (last - first + 1) &&
                                  s->sums[process] - usual < 2 * us));
 }
@@ -426,7 +424,7 @@ static double usual_sum(const struct search *s, uint32_t role)
     return n ? stats_median(s->scratch, n) : 0;
 }
 
-/* Sets the lengths from which on a single stall, and stalls that come again,
+/* Sets the lengths from which on a single stall, and JUDGE_RECURS equal ones,
  * would be named in the group, if that is longer. */
 static void set_least(const struct search *s, const struct group *g)
 {
@@ -456,16 +454,16 @@ static void set_least(const struct search *s, const struct group *g)
         sum = high / (1 - high);
         if (is_light(&of[1], u)) {
             once = fmin(once, u + of[1].us * sum);
-            again = fmin(again, u + of[1].us * sum / AGAIN);
+            again = fmin(again, u + of[1].us * sum / JUDGE_RECURS);
         } else {
             once = fmin(once, u * exp(of[1].logs * sum));
-            again = fmin(again, u * exp(of[1].logs * sum / AGAIN));
+            again = fmin(again, u * exp(of[1].logs * sum / JUDGE_RECURS));
         }
     }
     /* in that time the run may wait for others anyway */
     floor_us = fmax(floor_us, length_at(g, UINT32_MAX, ladder[0]));
     once = fmax(once, s->worth_us + floor_us);
-    again = fmax(again, s->worth_us / AGAIN + floor_us);
+    again = fmax(again, s->worth_us / JUDGE_RECURS + floor_us);
     if (g->known && g->processes)
         once = fmin(once, s->alone_us);
     again = fmin(again, once);

@@ -845,6 +845,25 @@ static void stalls_least(void **state)
     end(j);
 }
 
+/* Three stalls of what is stated of recurring ones are found. */
+static void stalls_again(void **state)
+{
+    (void) state;
+    for (uint64_t seed = 0; seed < 5; seed++) {
+        struct judge *j = make_stops(USUAL, NULL, 0, seed, seed % 2);
+        double us = 1.3 * j->stall_again_us;
+        const struct stop stops[] = {{2, 90, us}, {2, 222, us}, {2, 301, us}};
+
+        assert_int_equal(j->n, 0);
+        end(j);
+        j = make_stops(USUAL, stops, 3, seed, seed % 2);
+        assert_int_equal(j->n, 1);
+        assert_int_equal(j->answers->process, 2);
+        assert_int_equal(j->answers->times, 3);
+        end(j);
+    }
+}
+
 /* Where noise has a heavy tail, a single wait that is three times as long as
  * any other process shows is told, and the length that is stated is no more. */
 static void stalls_alone(void **state)
@@ -1057,7 +1076,8 @@ int main(void)
         cmocka_unit_test(stalls_regular), cmocka_unit_test(stalls_once),
         cmocka_unit_test(stalls_off),     cmocka_unit_test(stalls_least),
         cmocka_unit_test(stalls_of_all),  cmocka_unit_test(stalls_of_late),
-        cmocka_unit_test(stalls_alone),   cmocka_unit_test(kept_once),
+        cmocka_unit_test(stalls_again),   cmocka_unit_test(stalls_alone),
+        cmocka_unit_test(kept_once),
         cmocka_unit_test(kept_rare),      cmocka_unit_test(kept_many),
         cmocka_unit_test(kept_clean),     cmocka_unit_test(kept_least),
         cmocka_unit_test(heats),
