@@ -2,7 +2,7 @@
  * its operations, packed in some 8 bytes each.
  *
  * Made while a file is read, of records with start and end, and read from its
- * begin when the run is replayed (orchestrator/insight/replay.h). Times are
+ * begin when the run is replayed (orchestrator/replay/replay.h). Times are
  * microseconds of the process' own clock.
  *
  * A timeline holds no more operations than its limit. Later ones are left out,

@@ -3,7 +3,7 @@
  * A timeline names communicators and functions by text, and ranks by their
  * number in a communicator. Here they become numbers of the result, and each
  * timeline gets its process. Both who judges own times (orchestrator/judge) and
- * who replays a run (orchestrator/insight/replay.h) read timelines by this.
+ * who replays a run (orchestrator/replay/replay.h) read timelines by this.
  */
 #ifndef JP_IDENTITY_OPERATIONS_H
 #define JP_IDENTITY_OPERATIONS_H

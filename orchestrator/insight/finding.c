@@ -58,6 +58,8 @@ struct jp_finding *findings_add(struct jp_findings *list,
                                 .cost_us = NAN,
                                 .of_run = NAN,
                                 .gain = NAN,
+                                .gain_last = NAN,
+                                .gain_all = NAN,
                                 .by_us = NAN,
                                 .ratio = NAN};
     return more;

@@ -124,7 +124,11 @@ struct jp_finding {
     double of_run; /* ... as a share of the GPU time of the run, 0 to 1 */
     bool at_least; /* it may be more: not all operations were recorded, or
                       communicators waited for different times */
-    double gain;   /* share of the run's time that mending would save, 0 to 1 */
+    double gain;   /* share of the run's time that mending it alone would save,
+                      0 to 1 */
+    double gain_last; /* ... once the other replayed findings are mended; NAN:
+                         there is no other */
+    double gain_all;  /* ... by mending all of them, it too; NAN: no other */
     enum jp_gain gain_kind;
     enum jp_against against; /* what a slow network was compared with */
     double by_us;            /* how late in an operation, or how long a stall */

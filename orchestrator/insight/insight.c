@@ -26,8 +26,8 @@
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/looks.h"
-#include "orchestrator/insight/replay.h"
 #include "orchestrator/insight/stalls.h"
+#include "orchestrator/insight/whatif.h"
 
 /* Marks each question that has no answer yet as not judged. why: less than a
  * line. */

@@ -14,7 +14,7 @@
 #include "orchestrator/insight/late.h"
 #include "orchestrator/insight/netseries.h"
 #include "orchestrator/identity/processes.h"
-#include "orchestrator/insight/replay.h"
+#include "orchestrator/replay/replay.h"
 #include "orchestrator/insight/ownwork.h"
 #include "orchestrator/insight/stalls.h"
 #include "orchestrator/judge/judge.h"

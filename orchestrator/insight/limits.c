@@ -693,21 +693,12 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "... and is reported if the kinds that have one take more "
          "than {} of the time",
          "warm-up is of the program, not of one communicator"},
-    [JP_LIMIT_REPLAY_OFF] =
-        {"replay_off_max", 0.01, JP_LIMIT_IS_SHARE,
-         "A gain is reported only if the replay of the unchanged run "
-         "misses its length by at most {}",
-         "gains worth telling are a few hundredths of the run"},
     [JP_LIMIT_OVERHEAD] =
         {"overhead_share_from", 10e6, JP_LIMIT_IS_US,
          "The recorder's cost is given as a share of the processes' "
          "time if their runs take at least {} on average",
          "most of the cost is paid once, at the start and the end; its share "
          "of a shorter run says nothing about a longer one"},
-    [JP_LIMIT_REPLAY_LACKING] =
-        {"replay_lacking_max", 0.02, JP_LIMIT_IS_SHARE,
-         "... and at most {} of its operations have missing ranks",
-         "an unrecorded arrival causes no wait in the replay"},
 #include "orchestrator/insight/limits_rows.h"
 };
 /* clang-format on */

@@ -9,7 +9,7 @@
 
 #include "orchestrator/aggregate/partial.h"
 #include "orchestrator/aggregate/timeline.h"
-#include "orchestrator/insight/replay.h"
+#include "orchestrator/replay/replay.h"
 #include "orchestrator/judge/judge.h"
 #include "orchestrator/report/timeline_page.h"
 #include "tests/aggregate/partial_seal.h"
@@ -27,12 +27,9 @@ static void take_away(struct replay *x, const struct jp_processes *p)
 {
     size_t *list = calloc(p->n + 1, sizeof(*list));
     uint32_t *stage = calloc(p->n + 1, sizeof(*stage));
-    struct replay_cause cause = {.processes = list,
-                                 .stage = stage,
-                                 .n = p->n ? 1 : 0,
-                                 .comm = -1,
-                                 .from_us = NAN};
-    double gain;
+    struct replay_cause causes[REPLAY_STAGES + 1];
+    struct replay_gain gains[REPLAY_STAGES + 1];
+    double all;
 
     if (!list || !stage)
         abort();
@@ -41,12 +38,20 @@ static void take_away(struct replay *x, const struct jp_processes *p)
         stage[i] = i % 2;
     }
     for (int kind = REPLAY_LATE; kind <= REPLAY_STAGES; kind++) {
-        cause.kind = (enum replay_kind) kind;
-        cause.n = kind == REPLAY_STAGES ? p->n : cause.n;
-        if (replay_without(x, &cause, &gain) < 0)
-            abort();
-        assert(isnan(gain) || gain <= 1);
+        causes[kind] = (struct replay_cause){.kind = (enum replay_kind) kind,
+                                             .processes = list,
+                                             .stage = stage,
+                                             .n = p->n ? 1 : 0,
+                                             .comm = -1,
+                                             .from_us = NAN};
+        if (kind == REPLAY_STAGES)
+            causes[kind].n = p->n;
     }
+    if (replay_gains(x, causes, REPLAY_STAGES + 1, gains, &all) < 0)
+        abort();
+    for (int kind = REPLAY_LATE; kind <= REPLAY_STAGES; kind++)
+        assert(isnan(gains[kind].alone) ||
+               (gains[kind].alone <= 1 && gains[kind].share <= all));
     free(list);
     free(stage);
 }

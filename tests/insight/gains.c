@@ -30,7 +30,7 @@
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/aggregate/partial.h"
 #include "orchestrator/insight/insight.h"
-#include "orchestrator/insight/replay.h"
+#include "orchestrator/replay/replay.h"
 #include "tests/aggregate/jpr_maker.h"
 #include "tests/insight/simlog.h"
 #include "tests/insight/simrec.h"
@@ -331,6 +331,7 @@ static bool run(const struct row *row, uint64_t seed, const char *dir,
     struct replay_cause cause;
     size_t *list = calloc(simjob_ranks(&shape) + 1, sizeof(*list));
     char host[16] = "";
+    struct replay_gain gains;
     double gain = NAN, truth, off, start, told;
     bool shown;
 
@@ -348,7 +349,8 @@ static bool run(const struct row *row, uint64_t seed, const char *dir,
         truth = 1 - without.truth.end_ns / with.truth.end_ns;
         off = fabs(with.state.replayed_us / with.state.recorded_us - 1);
         start = cpu_s();
-        if (with.state.usable && replay_without(with.replay, &cause, &gain) < 0)
+        if (with.state.usable &&
+            replay_gains(with.replay, &cause, 1, &gains, &gain) < 0)
             fail("out of memory");
         sum->replay_s += with.replay_s + cpu_s() - start;
         sum->aggregate_s += with.aggregate_s;

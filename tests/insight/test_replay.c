@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "orchestrator/aggregate/timeline.h"
-#include "orchestrator/insight/replay.h"
+#include "orchestrator/insight/whatif.h"
 
 #define EPOCH UINT64_C(1700000000000000)
 #define MOST 16
@@ -142,11 +142,13 @@ static double without(enum replay_kind kind, const size_t *who, size_t n)
 {
     const struct replay_cause cause = {
         .kind = kind, .processes = who, .n = n, .comm = -1, .from_us = NAN};
-    double gain;
+    struct replay_gain gain;
+    double all;
 
     assert_true(run.state.usable);
-    assert_int_equal(replay_without(run.replay, &cause, &gain), 0);
-    return gain;
+    assert_int_equal(replay_gains(run.replay, &cause, 1, &gain, &all), 0);
+    assert_true(isnan(gain.alone) ? isnan(all) : all == gain.alone);
+    return gain.alone;
 }
 
 static void assert_near(double value, double wanted)
@@ -281,8 +283,9 @@ static void stages_are_evened(void **state)
                                  .stage = stage,
                                  .n = 2,
                                  .comm = -1};
+    struct replay_gain gain;
     uint32_t c;
-    double gain;
+    double all;
 
     (void) state;
     begin(2);
@@ -294,8 +297,8 @@ static void stages_are_evened(void **state)
     }
     make();
     assert_true(run.state.usable);
-    assert_int_equal(replay_without(run.replay, &cause, &gain), 0);
-    assert_near(gain, 99 * 300.0 / (700 + 99 * 1700));
+    assert_int_equal(replay_gains(run.replay, &cause, 1, &gain, &all), 0);
+    assert_near(gain.alone, 99 * 300.0 / (700 + 99 * 1700));
     end();
 }
 

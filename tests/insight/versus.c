@@ -225,6 +225,14 @@ static void add_said(double *sum, double share)
         *sum = share + (isfinite(*sum) ? *sum : 0);
 }
 
+/* Of two late ranks, what the run is shorter by without both. */
+static double gain_of(const struct truth_job *j, const struct jp_finding *f)
+{
+    return j->truth.fault == SIMJOB_TWO_LATE && isfinite(f->gain_all)
+               ? f->gain_all
+               : f->gain;
+}
+
 /* Judges a list of findings. OLD: of those without own times. */
 static int answer_of(const struct truth_job *j, const struct jp_findings *list,
                      enum way way, struct said *said)
@@ -246,7 +254,7 @@ static int answer_of(const struct truth_job *j, const struct jp_findings *list,
             add_said(&said->cost, f->of_run);
             if (f->gain_kind == JP_GAIN_REPLAYED ||
                 f->gain_kind == JP_GAIN_PART)
-                add_said(&said->gain, f->gain);
+                said->gain = gain_of(j, f);
             answer &= ~SILENT;
         } else if (!decides(f) || is_by_design(j, f)) {
             continue;

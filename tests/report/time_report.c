@@ -124,11 +124,12 @@ static int time_replay(const struct timing *t, const struct jp_result *result,
     struct replay_state state;
     struct span start = now();
     struct replay *replay = replay_create(result, processes, &state);
-    double gain;
+    struct replay_gain gain;
+    double all;
     int rc = replay ? 0 : -1;
 
     if (rc == 0 && state.usable)
-        rc = replay_without(replay, &cause, &gain);
+        rc = replay_gains(replay, &cause, 1, &gain, &all);
     print_row(t, "replay", since(start));
     printf("replayed         %" PRIu64 " operations of processes, %s\n",
            state.events, state.usable ? "usable" : "not usable");

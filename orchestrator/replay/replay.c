@@ -6,13 +6,12 @@
  * in any order, so a pass is O(events); judge() calibrates clocks and decides
  * whether the model fits this run.
  */
-#include "orchestrator/insight/replay.h"
+#include "orchestrator/replay/replay_run.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "common/vector.h"
-#include "orchestrator/insight/limits.h"
 #include "common/stats.h"
 
 /* --- what an operation follows, where several may overlap ----------------- */
@@ -566,11 +565,12 @@ static void judge(struct replay *x, struct replay_state *state)
     replay_pass(x, &state->replayed_us);
     x->calibrates = false;
     x->base_us = replay_pass(x, &state->replayed_us);
+    state->run_us = x->base_us;
     state->usable = x->base_us > 0 &&
                     fabs(state->replayed_us - state->recorded_us) <=
-                        limits_get(JP_LIMIT_REPLAY_OFF) * state->recorded_us &&
+                        REPLAY_OFF * state->recorded_us &&
                     (double) state->lacking <=
-                        limits_get(JP_LIMIT_REPLAY_LACKING) *
+                        REPLAY_LACKING *
                             (double) state->events;
 }
 

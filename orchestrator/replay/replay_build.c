@@ -6,7 +6,7 @@
  * operation, by key and number. Clocks of different processes are never
  * compared.
  */
-#include "orchestrator/insight/replay.h"
+#include "orchestrator/replay/replay_run.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,155 @@
+/* replay.h - how long the run would have taken without a fault.
+ *
+ * Whoever says what a fault costs, or what mending it saves, asks here.
+ *
+ * Definitions. L(F) is how long the replayed run takes without the faults F,
+ * L() with nothing changed. Of the faults of a list A, as shares of L():
+ *
+ * - alone: what mending one of them saves, all others left as they are
+ *     alone(i) = 1 - L({i}) / L()
+ * - all: what mending all of them saves
+ *     all = 1 - L(A) / L()
+ * - last: what mending it saves once all others are mended. That is what it
+ *   would cost if it were the only fault
+ *     last(i) = (L(A without i) - L(A)) / L()
+ * - share: all of it shared out, so that no second is counted twice
+ *     w(i) = max(alone(i), last(i)),  share(i) = all * w(i) / sum of w
+ *
+ * Two ranks that are late in the same operations hide each other: alone is
+ * small for both, last is large for both. Of a single fault all four are equal.
+ * What mending one of several saves depends on the order; these are the first
+ * and the last place in it (Shapley 1953 has the mean over all orders).
+ *
+ * A fault is taken away so:
+ * - processes that are late, all along or in parts, or that stall: the excess
+ *   of their own times over the median of their peers becomes as large, and as
+ *   often, as that of a peer over the others. Peers are processes with the same
+ *   sequence of operations that no fault of the list is about
+ * - slow links: net of operations becomes that of their likes, or what it was
+ *   before
+ * - stages: each has as much to do as the mean of all
+ *
+ * Model. Each process is a sequence of operations. It reaches each of them
+ * after some time of its own, counted from what the operation follows. An
+ * operation ends when its last member has arrived, plus its time without
+ * waiting (net). A Send and its Recv are one operation of two members; the
+ * messages of an AlltoAll are one operation of all ranks:
+ *
+ * - arrival = end of what it follows + own time (time of the recording)
+ * - end = arrival of the last member + net
+ *
+ * Times come from the timelines (aggregate/timeline.h). Each is on the clock of
+ * one process; only differences on one clock are used.
+ *
+ * What an operation follows. It follows the operation of its process that ended
+ * last before it began, and the one before it in its communicator (a stream).
+ * - Operations may overlap: one that is still in flight is not waited for.
+ * - What ended last may have ended beside the operation. That is assumed if
+ *   most members are then nearer to their usual time after the one before in
+ *   their stream.
+ * - In a stream beside the computation an operation follows the start of the
+ *   one before, if the time after the start is steadier than after the end.
+ * - Operations of one launch begin together and follow the same one.
+ *
+ * Passes. The first pass follows each process's own clock. Members leave an
+ * operation together, which aligns their clocks. The pass is made twice; the
+ * second time starts with the clocks that the first has found, and gives net,
+ * the mean over members. Members of an AlltoAll (uneven sizes), a Broadcast or
+ * a Reduce leave at different times, which are kept. The next pass is the model
+ * with nothing changed. If it misses the run's length by more than REPLAY_OFF,
+ * or if more than REPLAY_LACKING of the operations have missing members, the
+ * replay is not `usable` and nothing is claimed. An operation with a missing
+ * member (lost records) ends for each of the others when it did in the
+ * recording.
+ *
+ * Bounds. At most REPLAY_EVENTS operations of processes, some 110 B each. If
+ * there are more, only the first part of all timelines is replayed, equally
+ * long for each; `part` is then set, and the gain is of that part of the run. A
+ * pass takes O(operations of processes).
+ */
+#ifndef JP_REPLAY_REPLAY_H
+#define JP_REPLAY_REPLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/identity/processes.h"
+
+enum { REPLAY_EVENTS = 1 << 21 };
+
+/* Of the run's length, by which the replay may miss it: gains worth telling are
+ * a few hundredths of the run. */
+#define REPLAY_OFF 0.01
+/* Of the operations, that may have missing members: an arrival that was not
+ * recorded causes no wait in the replay. */
+#define REPLAY_LACKING 0.02
+
+struct operations; /* orchestrator/identity/operations.h */
+struct replay;
+
+struct replay_state {
+    bool usable;        /* otherwise the other fields say why not */
+    bool part;          /* only the start of the run was replayed */
+    uint64_t events;    /* operations of processes in the replay */
+    uint64_t lacking;   /* of these, in operations without all members */
+    double recorded_us; /* the recorded length of the longest process */
+    double replayed_us; /* the replayed length of the same one, with nothing
+                           changed */
+    double run_us;      /* the replayed length of the run; 0: none */
+    double share;       /* share of the recorded operations in `events` */
+};
+
+enum replay_kind {
+    REPLAY_LATE,   /* the processes' own times become those of their peers: late
+                      ones, and those that stall */
+    REPLAY_NET,    /* slow links: net of operations becomes that of their
+                      likes (same function, size, numbers of ranks and hosts),
+                      or what it was before from_us, or in the first tenth */
+    REPLAY_STAGES, /* own times of groups of processes are evened, their sum
+                      kept */
+};
+
+/* The cause to take away. Borrowed during the call. */
+struct replay_cause {
+    enum replay_kind kind;
+    const size_t *processes; /* LATE: the late ones; STAGES: those of all
+                                stages. Indexes into processes->list */
+    const uint32_t *stage;   /* STAGES: the stage number of each */
+    size_t n;
+    const char
+        *host; /* NET: a host; operations with it are slow. NULL or "": any */
+    int64_t comm;   /* NET: a communicator; -1: any */
+    double from_us; /* NET: slow from then on, since 1970; NAN: always */
+    bool grows;     /* NET: it becomes slower and slower */
+};
+
+/* Borrows the result (with its timelines) and the processes until destroy.
+ * *state has whether the replay is usable. NULL: no memory. */
+struct replay *replay_create(const struct jp_result *result,
+                             const struct jp_processes *processes,
+                             struct replay_state *state);
+void replay_destroy(struct replay *replay); /* takes NULL */
+
+/* What one of several causes costs, as shares of the run's time. NAN: it cannot
+ * be taken away, as there are no peers or similar communicators to compare
+ * with. */
+struct replay_gain {
+    double alone; /* 0.11: the run would be 11 % shorter without it */
+    double last;  /* ... if the others were gone already */
+    double share; /* of what all of them cost */
+};
+
+/* What is worth mending about it: it alone, or after the others. */
+static inline double replay_worth(const struct replay_gain *gain)
+{
+    return gain->alone > gain->last ? gain->alone : gain->last;
+}
+
+/* Fills gains[n] of n causes. *all: without all that can be taken away; NAN:
+ * none can. 0, or -1: no memory. Only for a usable replay. */
+int replay_gains(struct replay *replay, const struct replay_cause *causes,
+                 size_t n, struct replay_gain *gains, double *all);
+
+#endif

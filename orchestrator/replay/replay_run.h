@@ -1,0 +1,117 @@
+/* replay_run.h - the replayed run in memory. For this room only. */
+#ifndef JP_REPLAY_REPLAY_RUN_H
+#define JP_REPLAY_REPLAY_RUN_H
+
+#include "common/hash.h"
+#include "orchestrator/replay/replay.h"
+
+#define REPLAY_NONE UINT32_MAX
+
+/* One process in one operation. What it follows is an event of the same
+ * process. */
+struct replay_event {
+    double own_us;  /* time from what it follows to its arrival */
+    double time_us; /* time from its arrival to its end */
+    float net_us;   /* its end after the last arrival, in the first pass */
+    uint32_t op, process;
+    uint32_t after;   /* NONE: the first */
+    uint32_t before;  /* the event before it in its communicator; NONE: there is
+                         none that it must wait for */
+    uint16_t place;   /* number within its launch */
+    bool after_start; /* it follows the start of `after`, not its end */
+    uint8_t role;     /* of a pair: 1: it sends, 2: to or from a higher rank */
+    signed char beside; /* 1: what ended last overlapped it; -1: it did not */
+    bool queued;        /* it began right after the end of `before`: it waited
+                           in line, and its own time is hidden */
+};
+
+struct replay_op {
+    uint64_t bytes;    /* of one of its messages */
+    float net_us;      /* after the last arrival */
+    float scale;       /* times net; 1 */
+    uint32_t key;      /* its communicator and function, or its pair */
+    uint32_t comm;     /* of the result */
+    uint32_t first, n; /* its events in members */
+    uint32_t expected, arrived;
+    bool over, pair;
+    bool loose; /* its members leave at different times */
+};
+
+/* What operations are numbered by: (communicator, function), or a pair. */
+struct replay_key {
+    uint64_t key;
+    uint64_t low; /* its first sequence number */
+    bool based;
+    uint32_t count[2]; /* Recvs and Sends of the current process */
+    uint32_t stamp;    /* number of the current process + 1 */
+    uint32_t *ops;     /* operation by number; NONE: none */
+    size_t n;
+};
+
+/* A communicator as the current process uses it. */
+struct replay_stream {
+    uint32_t stamp; /* number of the current process + 1 */
+    uint32_t count; /* number of its AlltoAlls; later of its events */
+    uint32_t last;  /* event */
+    uint64_t end_us;
+};
+
+struct replay {
+    const struct jp_result *r;
+    const struct jp_processes *p;
+    const struct operations *from; /* while events are collected */
+    struct replay_key *keys;
+    uint32_t n_keys;
+    size_t room_keys;
+    struct hash_table key_table;
+    struct replay_stream *streams; /* by communicator */
+    struct replay_op *ops;
+    uint32_t n_ops;
+    size_t room_ops;
+    struct replay_event *events;
+    uint32_t n_events, room_events;
+    double *starts; /* start of events after their process' first one, us; only
+                       while events are collected */
+    uint32_t *members;   /* events of operations */
+    uint32_t *first;     /* [process] of its events, and the end */
+    double *recorded_us; /* [process] from its first start to its last end */
+    uint64_t *from_us;   /* [process] its first start, since 1970 */
+    uint32_t longest;    /* the process of the longest */
+    double base_us;      /* the whole run's length with nothing changed */
+    /* during a pass */
+    const double *own; /* own times that replace the events'; NULL: none */
+    bool calibrates;   /* in the first pass */
+    double *begin;     /* [process] when it begins */
+    double *found;     /* [process] how far its clock has moved by then */
+    bool *afloat;      /* [process] its clock is not aligned yet */
+    bool *queued;
+    uint32_t *cursor, *ready;
+    double *arrive, *leave; /* [event] */
+};
+
+/* Fills events, operations and members, and `part` and `share`. 0, or -1: no
+ * memory. */
+int replay_build(struct replay *replay, struct replay_state *state);
+
+static inline uint64_t replay_mix(uint64_t x)
+{
+    x ^= x >> 32;
+    x *= UINT64_C(0xD6E8FEB86659FD93);
+    return x ^ x >> 32;
+}
+
+/* The kind of an operation in any communicator: function and number of ranks.
+ */
+static inline uint64_t replay_kind_of(const struct replay *x, uint32_t event)
+{
+    const struct replay_op *op = &x->ops[x->events[event].op];
+    uint64_t func = op->pair ? UINT32_MAX : (uint32_t) x->keys[op->key].key;
+
+    return replay_mix(func << 32 | x->r->comms[op->comm].n_ranks);
+}
+
+/* Replays and returns the run's length, and in *own that of the longest
+ * process. NAN: the replay does not reach the end. */
+double replay_pass(struct replay *replay, double *own);
+
+#endif
