@@ -2,14 +2,15 @@
 # memcheck.sh - valgrind's memcheck over programs, each a test; by `make valgrind`.
 #
 # Usage: memcheck.sh PROGRAM...
-# A program fails where it, or a child of it, reads what is not set, reads or
-# writes what is not its own, or loses memory; where its own test fails, takes
-# over JP_MEMCHECK_SECONDS (600) or leaves no log. What its children execute is
+# A program fails where it, or a child of it, reads what is not set, or reads or
+# writes what is not its own; where it loses memory; where its own test fails,
+# takes over JP_MEMCHECK_SECONDS (600) or leaves no log. A child that leaves by
+# _exit frees nothing, so what it loses does not count. What children execute is
 # not followed. Tests see JP_MEMCHECK=1: no limit on memory can hold there.
 # What is no fault of ours stands with its reason in memcheck.supp.
 set -u
 command -v valgrind >/dev/null || { echo "memcheck: valgrind is not installed" >&2; exit 2; }
-[ $# -gt 0 ] || { sed -n '4,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -gt 0 ] || { sed -n '4,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
 if [ "$(id -u)" -eq 0 ] && [ -z "${JP_MEMCHECK_PRIVATE:-}" ]; then
     JP_MEMCHECK_PRIVATE=1 exec unshare --mount "$0" "$@"
@@ -25,13 +26,15 @@ export CMOCKA_MESSAGE_OUTPUT=TAP JP_MEMCHECK=1
 # a log each process: a child that leaves by _exit holds what its parent frees;
 # no vgdb, whose files a limit on files' sizes would break
 options=(--quiet --vgdb=no --error-exitcode=99 --leak-check=full
-    --errors-for-leak-kinds=definite --show-leak-kinds=definite --num-callers=20
+    --errors-for-leak-kinds=none --show-leak-kinds=definite --num-callers=20
     --keep-debuginfo=yes --suppressions="$here/memcheck.supp" --log-file="$logs/log.%p")
 bad=0
 for program; do
     rm -f "$logs"/*
     start=$SECONDS
-    timeout --kill-after=20 "${JP_MEMCHECK_SECONDS:-600}" valgrind "${options[@]}" \
+    # shellcheck disable=SC2016  # the inner shell's
+    timeout --kill-after=20 "${JP_MEMCHECK_SECONDS:-600}" \
+        sh -c 'echo $$ >"$0"; exec "$@"' "$logs/pid" valgrind "${options[@]}" \
         "$program" >"$logs/output" 2>&1
     status=$?
     n=$(find "$logs" -name 'log.*' | wc -l)
@@ -39,7 +42,11 @@ for program; do
     [ $status -eq 0 ] || why="it ends with $status"
     [ $status -ne 124 ] || why='it takes too long'
     [ "$n" -gt 0 ] || why='no log'
-    found=$(find "$logs" -name 'log.*' -size +0)
+    # An error's first line is "==PID== Invalid read ...", that of a leak "==PID== 12
+    # bytes ..."; --PID-- are notes, such as on a call of the kernel that this release
+    # of valgrind does not know and answers with ENOSYS.
+    found=$(grep -lE '^==[0-9]+== [A-Z]' "$logs"/log.* 2>/dev/null
+        grep -l 'definitely lost' "$logs/log.$(cat "$logs/pid")" 2>/dev/null)
     [ -z "$found" ] || why="memcheck has findings"
     took="$n processes, $((SECONDS - start)) s"
     if [ -z "$why" ]; then
@@ -49,7 +56,7 @@ for program; do
     bad=$((bad + 1))
     echo "not ok $program # $why; $took"
     # shellcheck disable=SC2086  # names of ours
-    [ -z "$found" ] || cat $found | head -n 60 | sed 's/^/# /'
+    [ -z "$found" ] || cat $found | grep -v '^--' | head -n 60 | sed 's/^/# /'
     grep -v '^ok' "$logs/output" | tail -n 20 | sed 's/^/# /'
 done
 echo "memcheck: $# programs, $bad with findings"

@@ -355,7 +355,7 @@ static const struct cmd_option last_rows[] = {
      OPT_FLAG(options.as_recorded)},
     {"tags", "NAMES",
      "names of the tags that the program gave its calls (NCCL 2.31): "
-     "1:forward;2:backward. Of a step's raw/ they are those of its tags=",
+     "1:forward;2:backward. For the raw/ of a step the default is its tags=",
      OPT_TAKE(take_tags)},
     {"own-times", NULL,
      "also print what own times alone show of late ranks, to compare it with "

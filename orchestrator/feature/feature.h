@@ -241,16 +241,16 @@ struct feature {
     /* Whether the feature was asked for, so that missing data is an error. conf
      * may be NULL. Called without data, too. */
     bool (*asked)(const struct jp_jobconf *conf);
-    /* Reads the data. *data stays NULL if there is none. -1 and err: it could
-     * not be read. */
+    /* Reads the data of a step from its raw/, for `jobprof report`. *data stays
+     * NULL if there is none. -1 and err: it could not be read. */
     int (*read)(const struct feature_input *in, void **data,
                 struct jp_error *err);
     /* Whether the report has its data, where that is a part of what the report
      * has anyway: figures of the joined result. NULL: it has if read() made
      * some. */
     bool (*present)(const struct jp_report *report);
-    /* Reads the files of its kind that `jobprof aggregate` has found. Otherwise
-     * as read(). */
+    /* The same for `jobprof aggregate`, which does not call read(): reads the
+     * files of its kind that were found. */
     int (*read_found)(const struct filekinds *found,
                       const struct feature_input *in, void **data,
                       struct jp_error *err);

@@ -203,8 +203,9 @@ static void tile_sure(const struct jp_report *report,
                                                        : "low");
         /* one decimal if the interval would otherwise be hidden by rounding */
         digits = f->share < 0.1 || f->high - f->low < 0.02;
-        SAY(t->note, "%.*f to %.*f %%, from %s operations", digits,
-            100 * f->low, digits, 100 * f->high, FIG_COUNT(f->evidence));
+        SAY(t->note, "%.*f to %.*f %% of communication time, by %s operations",
+            digits, 100 * f->low, digits, 100 * f->high,
+            FIG_COUNT(f->evidence));
     } else if (f && f->kind == JP_FINDING_LONG_WAIT) {
         SAY(t->value, "high");
         SAY(t->note, "one wait, which all its ranks recorded");

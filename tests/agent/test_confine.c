@@ -258,7 +258,8 @@ static void test_no_programs(void **state)
 
     (void) state;
     assert_true(WIFEXITED(status));
-    if (WEXITSTATUS(status) == 77)
+    /* memcheck itself starts what a program executes */
+    if (WEXITSTATUS(status) == 77 || getenv("JP_MEMCHECK"))
         skip(); /* a kernel or machine without the filter */
     assert_int_equal(WEXITSTATUS(status), 0);
 }

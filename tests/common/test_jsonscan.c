@@ -109,8 +109,9 @@ static void test_cost(void **state)
             root = json_loads(text, 0, NULL);
             took = mallinfo2().uordblks + mallinfo2().hblkhd - before;
             assert_non_null(root);
-            assert_true(took <= cost);
-            assert_true(cost <= took * 4 + 4096);
+            /* memcheck has an allocator of its own */
+            assert_true(getenv("JP_MEMCHECK") || took <= cost);
+            assert_true(getenv("JP_MEMCHECK") || cost <= took * 4 + 4096);
             json_decref(root);
 #else
             (void) before, (void) took, (void) root;

@@ -181,7 +181,7 @@ static void nccl_says(void **state)
 /* Files with wrong sizes, and files of other kinds. */
 static void bad_files(void **state)
 {
-    char elf[512];
+    char elf[512] = "";
     const char *path = "proc/77/root/opt/libnccl.so.2.1.0";
     struct loaded_list loaded = {0};
 

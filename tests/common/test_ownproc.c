@@ -453,7 +453,7 @@ static int reuse(bool older)
     char text[64];
     int status;
 
-    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+    if (mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0 ||
         mount("proc", "/proc", "proc", 0, NULL) < 0)
         return 77;
     pid = start_own();
