@@ -93,6 +93,28 @@ int hash_add(struct hash_table *table, uint64_t hash, uint32_t index)
     return 0;
 }
 
+void hash_remove(struct hash_table *table, uint64_t hash, uint32_t index)
+{
+    size_t mask = ((size_t) 1 << table->bits) - 1;
+    size_t at = (uint32_t) (hash >> 32) >> (32 - table->bits), next;
+
+    while (table->slots[at].place != index + 1)
+        at = (at + 1) & mask;
+    /* a search must not end at the hole: later elements of the run move up */
+    for (next = (at + 1) & mask; table->slots[next].place;
+         next = (next + 1) & mask) {
+        size_t home = table->slots[next].tag >> (32 - table->bits);
+
+        /* not in front of where its search begins */
+        if (((next - home) & mask) < ((next - at) & mask))
+            continue;
+        table->slots[at] = table->slots[next];
+        at = next;
+    }
+    table->slots[at] = (struct hash_slot){0};
+    table->n--;
+}
+
 void hash_clear(struct hash_table *table)
 {
     if (table->n)

@@ -1,7 +1,7 @@
 /* hash.h - hashes of keys, and a table that finds elements of an array by them.
  *
- * The elements lie in an array of the caller's, which only grows. The table has
- * the hash and the index of each. The caller compares the keys, as different
+ * The elements lie in an array of the caller's and keep their places. The table
+ * has the hash and the index of each. The caller compares the keys, as different
  * keys may have the same hash:
  *
  *     uint64_t hash = hash_text(hash_start(), name);
@@ -91,6 +91,9 @@ static inline uint32_t hash_next(const struct hash_table *table, uint64_t hash,
 /* Adds an element by its index, which is below HASH_NONE. Returns 0, or -1
  * without memory or beyond a billion elements; nothing is changed then. */
 int hash_add(struct hash_table *table, uint64_t hash, uint32_t index);
+
+/* Takes out an element that is there, by its hash and its index. */
+void hash_remove(struct hash_table *table, uint64_t hash, uint32_t index);
 
 /* Empties the table, and keeps its memory for the next elements. */
 void hash_clear(struct hash_table *table);

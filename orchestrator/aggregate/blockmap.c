@@ -1,45 +1,54 @@
-/* blockmap.c - blocks by number: a window of slots, or a hash where the numbers
- * lie far apart. join.h has the interface. */
+/* blockmap.c - blocks by number: a window of slots, or a list with a hash table
+ * where the numbers lie far apart. join.h has the interface. */
 #include "orchestrator/aggregate/join.h"
 
 #include <stdlib.h>
 
 enum {
     LEAST_BITS = 2,
-    SPARSE = 4 /* with more slots for each block than this, it becomes a hash */
+    SPARSE = 4 /* with more slots for each block than this, it becomes a list */
 };
 
-/* The slot where the search for a number begins. Fibonacci hashing spreads
- * neighbours in number well. */
-static size_t home(uint64_t number, unsigned bits)
+static uint64_t hash_of(uint64_t number)
 {
-    return (size_t) (number * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
+    return hash_word(hash_start(), number);
 }
 
 void *blockmap_find(const struct blockmap *map, uint64_t number)
 {
-    size_t n = blockmap_slots(map), i;
+    uint32_t at;
 
-    if (!map->hashed) /* finds the block without reading other blocks */
-        return number - map->first < n ? map->slots[number - map->first] : NULL;
-    for (i = home(number, map->bits); map->slots[i]; i = (i + 1) & (n - 1))
-        if (*map->slots[i] == number)
-            return map->slots[i];
+    if (!map->listed) /* finds the block without reading other blocks */
+        return number - map->first < blockmap_slots(map)
+                   ? map->slots[number - map->first]
+                   : NULL;
+    for (size_t i = 0;
+         (at = hash_next(&map->places, hash_of(number), &i)) != HASH_NONE;)
+        if (*map->slots[at] == number)
+            return map->slots[at];
     return NULL;
 }
 
-/* Puts a block into a free slot; there is one. */
-static void put(struct blockmap *map, uint64_t *block)
+/* Puts a block with this number into a free slot; there is one. Returns 0, or
+ * -1 without memory. */
+static int put(struct blockmap *map, uint64_t *block, uint64_t number)
 {
-    size_t mask = blockmap_slots(map) - 1, i;
-
-    if (!map->hashed) {
-        map->slots[*block - map->first] = block;
-        return;
+    if (!map->listed) {
+        map->slots[number - map->first] = block;
+    } else {
+        if (hash_add(&map->places, hash_of(number), (uint32_t) map->n) < 0)
+            return -1;
+        map->slots[map->n] = block;
     }
-    for (i = home(*block, map->bits); map->slots[i];)
-        i = (i + 1) & mask;
-    map->slots[i] = block;
+    map->n++;
+    return 0;
+}
+
+/* The number of the block in slot i. A window's numbers are known without
+ * reading the blocks. */
+static uint64_t number_at(const struct blockmap *map, size_t i)
+{
+    return map->listed ? *map->slots[i] : map->first + i;
 }
 
 /* The range of the numbers, including another one. */
@@ -57,8 +66,7 @@ static struct span span_with(const struct blockmap *map, uint64_t number)
 
         if (!map->slots[i])
             continue;
-        /* a window's numbers are known without reading the blocks */
-        at = map->hashed ? *map->slots[i] : map->first + i;
+        at = number_at(map, i);
         span.first = at < span.first ? at : span.first;
         span.last = at > span.last ? at : span.last;
     }
@@ -68,20 +76,20 @@ static struct span span_with(const struct blockmap *map, uint64_t number)
 /* Whether a number can be added without growing. */
 static bool fits(const struct blockmap *map, uint64_t number)
 {
-    if (map->hashed)
-        return 3 * (map->n + 1) <= 2 * blockmap_slots(map);
+    if (map->listed)
+        return map->n < blockmap_slots(map);
     return number - map->first < blockmap_slots(map);
 }
 
 /* The shape of a larger map, without its slots: a window of all numbers, at
  * least twice as large as before, with its free slots on the side of the new
- * number. If the window would be too empty, a hash. */
+ * number. If the window would be too empty, a list. */
 static struct blockmap shape(const struct blockmap *map, uint64_t number)
 {
     struct span span = span_with(map, number);
-    unsigned least = map->n && !map->hashed ? map->bits + 1
+    unsigned least = map->n && !map->listed ? map->bits + 1
                                             : (unsigned) LEAST_BITS;
-    struct blockmap more = {.bits = least, .first = span.first, .n = map->n};
+    struct blockmap more = {.bits = least, .first = span.first};
     uint64_t last;
 
     /* 40 bits end the loop for numbers that are as far apart as a file may
@@ -90,8 +98,8 @@ static struct blockmap shape(const struct blockmap *map, uint64_t number)
                                                            << more.bits)
         more.bits++;
     if (blockmap_slots(&more) > SPARSE * (map->n + 1)) {
-        more.hashed = true;
-        for (more.bits = LEAST_BITS; !fits(&more, number);)
+        more.listed = true;
+        for (more.bits = LEAST_BITS; blockmap_slots(&more) <= map->n;)
             more.bits++;
         return more;
     }
@@ -110,26 +118,23 @@ static int grow(struct blockmap *map, uint64_t number)
     more.slots = calloc(blockmap_slots(&more), sizeof(*more.slots));
     if (!more.slots)
         return -1;
-    for (size_t i = 0; i < blockmap_slots(map); i++) {
-        if (!map->slots[i])
-            continue;
-        if (map->hashed || more.hashed)
-            put(&more, map->slots[i]);
-        else /* without reading the block */
-            more.slots[map->first + i - more.first] = map->slots[i];
-    }
-    free(map->slots);
+    for (size_t i = 0; i < blockmap_slots(map); i++)
+        if (map->slots[i] && put(&more, map->slots[i], number_at(map, i)) < 0) {
+            blockmap_fini(&more);
+            return -1;
+        }
+    blockmap_fini(map);
     *map = more;
     return 0;
 }
 
 int blockmap_add(struct blockmap *map, void *block)
 {
-    if (!fits(map, *(uint64_t *) block) && grow(map, *(uint64_t *) block) < 0)
-        return -1;
-    put(map, block);
-    map->n++;
-    return 0;
+    uint64_t number = *(uint64_t *) block;
+
+    return !fits(map, number) && grow(map, number) < 0
+               ? -1
+               : put(map, block, number);
 }
 
 static int by_number(const void *a, const void *b)
@@ -148,7 +153,7 @@ static size_t sort(const struct blockmap *map, uint64_t **to)
     for (size_t i = 0; i < blockmap_slots(map); i++)
         if (map->slots[i])
             to[n++] = map->slots[i];
-    if (n && map->hashed)
+    if (n && map->listed)
         qsort(to, n, sizeof(*to), by_number);
     return n;
 }
@@ -172,5 +177,6 @@ void **blockmap_sort(struct blockmap *map)
 void blockmap_fini(struct blockmap *map)
 {
     free(map->slots);
+    hash_fini(&map->places);
     *map = (struct blockmap){0};
 }

@@ -21,6 +21,7 @@
 
 #include "common/clockline.h"
 #include "common/clockmap.h"
+#include "common/hash.h"
 #include "common/keymap.h"
 #include "orchestrator/aggregate/timeline.h"
 #include "plugins/clock/clock_read.h"
@@ -381,7 +382,7 @@ struct clocks_check;
 struct clockwalk_met {
     uint32_t series, seen;
     uint64_t sn;
-    struct clockwalk_met *next;          /* in its bucket */
+    uint32_t place;                      /* in walk->met */
     struct clockwalk_met *newer, *older; /* by the time of the first record */
     int64_t net_ns;                      /* the shortest time of a rank */
     int64_t next_net_ns; /* the second-shortest; equal if two ranks share it */
@@ -448,8 +449,14 @@ struct clockwalk {
     struct clockwalk_timeline *walkers;
     uint32_t *heap; /* indexes of walkers; the earliest time is on top */
     size_t n_heap;
-    struct clockwalk_met **buckets, *oldest, *newest;
-    size_t pending; /* bytes of the operations that are not complete */
+    /* operations that are not complete, by their series and number; NULL: a
+     * free place, of which free_places has the numbers */
+    struct clockwalk_met **met;
+    uint32_t *free_places;
+    uint32_t n_met, n_free;
+    struct hash_table pending;
+    struct clockwalk_met *oldest, *newest;
+    size_t pending_bytes;
     const struct clockmap_node **nodes; /* by host; NULL: times are not
                                            mapped */
     int (*take)(void *arg, const struct clockwalk *walk,

@@ -17,10 +17,8 @@
 #include "common/hash.h"
 #include "common/vector.h"
 
-/* Operations that are not complete: their bytes at most, and the hash's
- * buckets. */
+/* Bytes of operations that are not complete, at most. */
 #define PENDING_BYTES ((size_t) 64 << 20)
-#define PENDING_BITS 16 /* of the hash */
 /* The most records that are compared. More would not improve the lines. */
 #define RECORDS_MAX (UINT64_C(1) << 18)
 /* Stamps are whole microseconds in most logs. */
@@ -189,14 +187,9 @@ static size_t met_bytes(const struct clockwalk *w, uint32_t series)
                sizeof(((struct clockwalk_met *) 0)->of[0]);
 }
 
-/* The bucket of an operation. */
-static struct clockwalk_met **bucket_of(struct clockwalk *w, uint32_t series,
-                                        uint64_t sn)
+static uint64_t hash_of(uint32_t series, uint64_t sn)
 {
-    uint64_t h = (sn * 0x9e3779b97f4a7c15ull) ^
-                 ((uint64_t) series * 0xc2b2ae3d27d4eb4full);
-
-    return &w->buckets[(h * 0x9e3779b97f4a7c15ull) >> (64 - PENDING_BITS)];
+    return hash_word(hash_word(hash_start(), series), sn);
 }
 
 /* --- operations that do not overlap --------------------------------------- */
@@ -367,46 +360,66 @@ static void check_met(struct clockwalk *w, const struct clockwalk_met *met)
 /* Checks an operation, calls take for it, and frees it. */
 static int dismiss(struct clockwalk *w, struct clockwalk_met *met)
 {
-    struct clockwalk_met **at = bucket_of(w, met->series, met->sn);
     int rc = 0;
 
     if (w->check)
         check_met(w, met);
     if (w->take)
         rc = w->take(w->take_arg, w, met);
-    /* out of its bucket, and out of the list by time */
-    while (*at != met)
-        at = &(*at)->next;
-    *at = met->next;
+    hash_remove(&w->pending, hash_of(met->series, met->sn), met->place);
+    w->met[met->place] = NULL;
+    w->free_places[w->n_free++] = met->place;
+    /* out of the list by time */
     *(met->older ? &met->older->newer : &w->oldest) = met->newer;
     *(met->newer ? &met->newer->older : &w->newest) = met->older;
-    w->pending -= met_bytes(w, met->series); /* as met_get added it */
+    w->pending_bytes -= met_bytes(w, met->series); /* as met_get added it */
     free(met);
     return rc;
+}
+
+/* Adds a place for an operation, and room in the list of the free ones for all.
+ * 0, or -1: no memory. */
+static int add_place(struct clockwalk *w)
+{
+    if (VECTOR_DOUBLE(w->met, w->n_met) < 0 ||
+        VECTOR_DOUBLE(w->free_places, w->n_met) < 0)
+        return -1;
+    w->met[w->n_met] = NULL;
+    w->free_places[w->n_free++] = w->n_met++;
+    return 0;
 }
 
 /* Finds or makes the operation. NULL: no memory. */
 static struct clockwalk_met *met_get(struct clockwalk *w, uint32_t series,
                                      uint64_t sn)
 {
-    struct clockwalk_met **bucket = bucket_of(w, series, sn), *met;
+    uint64_t hash = hash_of(series, sn);
     size_t bytes = met_bytes(w, series);
+    struct clockwalk_met *met;
+    uint32_t at;
 
-    for (met = *bucket; met; met = met->next)
-        if (met->series == series && met->sn == sn)
-            return met;
+    for (size_t i = 0; (at = hash_next(&w->pending, hash, &i)) != HASH_NONE;)
+        if (w->met[at]->series == series && w->met[at]->sn == sn)
+            return w->met[at];
+    if (!w->n_free && add_place(w) < 0)
+        return NULL;
     met = calloc(1, bytes);
     if (!met)
         return NULL;
     met->series = series;
     met->sn = sn;
-    met->next = *bucket;
-    *bucket = met;
+    met->place = w->free_places[w->n_free - 1];
+    if (hash_add(&w->pending, hash, met->place) < 0) {
+        free(met);
+        return NULL;
+    }
+    w->n_free--;
+    w->met[met->place] = met;
     /* the newest of the list by time */
     met->older = w->newest;
     *(w->newest ? &w->newest->newer : &w->oldest) = met;
     w->newest = met;
-    w->pending += bytes;
+    w->pending_bytes += bytes;
     return met;
 }
 
@@ -508,7 +521,7 @@ static int meet(struct clockwalk *w, const struct clockwalk_timeline *walker)
     if (++met->seen == w->series[series].members)
         return dismiss(w, met);
     /* some ranks of the oldest operation may have no record at all */
-    if (w->pending > PENDING_BYTES)
+    if (w->pending_bytes > PENDING_BYTES)
         return dismiss(w, w->oldest);
     return 0;
 }
@@ -632,8 +645,7 @@ int clockwalk_init(struct clockwalk *w, struct timeline *const *timelines,
         w->stride += timelines[i] ? timelines[i]->n : 0;
     w->stride = (w->stride + RECORDS_MAX - 1) / RECORDS_MAX;
     w->heap = calloc(n + 1, sizeof(*w->heap));
-    w->buckets = calloc((size_t) 1 << PENDING_BITS, sizeof(*w->buckets));
-    if (!w->heap || !w->buckets || find_hosts(w) < 0 || find_series(w) < 0)
+    if (!w->heap || find_hosts(w) < 0 || find_series(w) < 0)
         return -1;
     /* one array for both */
     w->first_ns = calloc(2 * (size_t) w->n_hosts + 1, sizeof(*w->first_ns));
@@ -667,7 +679,9 @@ void clockwalk_fini(struct clockwalk *w)
     free(w->series);
     free(w->hosts);
     free(w->heap);
-    free(w->buckets);
+    free(w->met);
+    free(w->free_places);
+    hash_fini(&w->pending);
     free(w->nodes);
     free(w->gaps);
     free(w->first_ns);

@@ -34,6 +34,7 @@
 
 #include "common/record.h"
 #include "orchestrator/aggregate/aggregate.h"
+#include "common/hash.h"
 #include "common/keymap.h"
 #include "orchestrator/aggregate/ops.h"
 #include "plugins/nccl_recorder/jpr.h"
@@ -45,16 +46,17 @@
  * A block is any struct with `uint64_t number` as its first member; the map
  * holds pointers and owns nothing. Slots are eight bytes. If at least a quarter
  * of the numbers in a window is there, as it is mostly for sequence numbers,
- * the map has a slot for each number of the window; otherwise it is an
- * open-addressing hash of which a third stays free.
+ * the map has a slot for each number of the window; otherwise it is a list in
+ * the order of addition, with a hash table.
  */
 
 struct blockmap {
     uint64_t **slots; /* NULL: free */
     unsigned bits;    /* 1 << bits slots, 0: none */
-    bool hashed;
+    bool listed;
     uint64_t first; /* number of the window's first slot */
     size_t n;
+    struct hash_table places; /* of a list */
 };
 
 /* The block; NULL: there is none. */

@@ -179,7 +179,8 @@ void hangs_evidence_fini(struct hangs_evidence *evidence);
 struct pending_op {
     struct jpr_op op; /* its strings belong to the pending */
     bool ended;       /* always false after pending_settle */
-    uint32_t next;    /* 1 + index of the next one in its bucket; 0: none */
+    uint32_t next; /* 1 + index of one that looks like it and is in flight; 0:
+                    * none */
     /* last time at which the file shows it in flight */
     uint64_t until_mono_ns;
 };
@@ -194,9 +195,7 @@ struct jp_pending {
     struct pending_op *cut_short; /* ended by finalize or exit */
     size_t n_cut_short, n_dated;  /* n_dated: those with a known until */
     uint64_t told_mono_ns;        /* time of the last counters; 0: none */
-    /* hash table of the snapshot's operations that have not ended; values are 1
-     * + the index of the first; NULL until there are operations */
-    uint32_t *buckets;
+    struct hash_table in_flight;  /* those of ops that have not ended */
     char *texts[PENDING_TEXTS];
     size_t n_texts;
 };

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/hash.h"
 #include "common/vector.h"
 #include "plugins/nccl_recorder/recfile.h"
 #include "plugins/nccl_recorder/jpr_read.h"
@@ -59,30 +60,45 @@ static int keep(struct jp_pending *pending, struct pending_op **ops, size_t *n,
 /* --------------------------------------------------------------- snapshot --
  */
 
-/* The bucket of an operation in the snapshot. The salt, an address, prevents a
- * crafted file from filling one bucket. */
-static uint32_t *bucket_of(const struct jp_pending *pending,
-                           const struct jpr_op *op)
+static uint64_t op_hash(const struct jpr_op *op)
 {
-    static char salt;
-    uint64_t hash = (uintptr_t) &salt ^ (uint64_t) op->comm << 32 ^ op->kind;
+    uint64_t hash =
+        hash_word(hash_start(), (uint64_t) op->comm << 32 ^ op->kind);
 
-    hash = (hash ^ hash >> 29) * UINT64_C(0x9e3779b97f4a7c15);
-    hash = (hash ^ op->seq ^ hash >> 32) * UINT64_C(0xd6e8feb86659fd93);
-    for (const char *c = op->func; *c; c++)
-        hash = (hash ^ (unsigned char) *c ^ hash >> 32) *
-               UINT64_C(0x9e3779b97f4a7c15);
-    return &pending->buckets[(hash ^ hash >> 32) % PENDING_MAX];
+    return hash_text(hash_word(hash, op->seq), op->func);
 }
 
-/* Puts an operation of the snapshot into its bucket. */
-static void put(struct jp_pending *pending, size_t i)
+/* The first operation of the snapshot in flight that looks like op. HASH_NONE:
+ * none. */
+static uint32_t find_like(const struct jp_pending *pending, uint64_t hash,
+                          const struct jpr_op *op)
 {
-    uint32_t *at = bucket_of(pending, &pending->ops[i].op);
+    uint32_t at;
 
-    /* in front of the others in the bucket */
-    pending->ops[i].next = *at;
-    *at = (uint32_t) i + 1;
+    for (size_t i = 0;
+         (at = hash_next(&pending->in_flight, hash, &i)) != HASH_NONE;) {
+        const struct jpr_op *one = &pending->ops[at].op;
+
+        if (one->seq == op->seq && one->comm == op->comm &&
+            one->kind == op->kind && !strcmp(one->func, op->func))
+            break;
+    }
+    return at;
+}
+
+/* Lists an operation of the snapshot as in flight. 0, or -1: no memory. */
+static int put(struct jp_pending *pending, size_t i)
+{
+    struct pending_op *op = &pending->ops[i];
+    uint64_t hash = op_hash(&op->op);
+    uint32_t first = find_like(pending, hash, &op->op);
+
+    op->next = 0;
+    if (first == HASH_NONE)
+        return hash_add(&pending->in_flight, hash, (uint32_t) i);
+    op->next = pending->ops[first].next;
+    pending->ops[first].next = (uint32_t) i + 1;
+    return 0;
 }
 
 /* Adds an operation of the snapshot. 0, or -1: no memory. */
@@ -90,42 +106,33 @@ static int keep_inflight(struct jp_pending *pending, const struct jpr_op *op)
 {
     size_t before = pending->n;
 
-    if (!pending->buckets) {
-        pending->buckets = calloc(PENDING_MAX, sizeof(*pending->buckets));
-        if (!pending->buckets)
-            return -1;
-    }
     if (keep(pending, &pending->ops, &pending->n, op) < 0)
         return -1;
-    if (pending->n > before)
-        put(pending, before);
-    return 0;
+    return pending->n > before ? put(pending, before) : 0;
 }
 
 /* Marks an operation that has ended since the snapshot. */
 static void mark_ended(struct jp_pending *pending, const struct jpr_op *op)
 {
-    uint32_t *at = pending->n ? bucket_of(pending, op) : NULL;
+    uint64_t hash = pending->in_flight.n ? op_hash(op) : 0;
+    uint32_t first = find_like(pending, hash, op), second;
 
-    while (at && *at) {
-        struct pending_op *p = &pending->ops[*at - 1];
-
-        if (p->op.seq == op->seq && p->op.comm == op->comm &&
-            p->op.kind == op->kind && !strcmp(p->op.func, op->func)) {
-            p->ended = true;
-            /* out of its bucket, so that a second end finds another one */
-            *at = p->next;
-            return;
-        }
-        at = &p->next;
+    if (first == HASH_NONE)
+        return;
+    /* it is no longer listed, so that a second end finds another one */
+    second = pending->ops[first].next;
+    if (second) {
+        pending->ops[second - 1].ended = true;
+        pending->ops[first].next = pending->ops[second - 1].next;
+    } else {
+        pending->ops[first].ended = true;
+        hash_remove(&pending->in_flight, hash, first);
     }
 }
 
 static void clear_snapshot(struct jp_pending *pending)
 {
-    /* only the buckets in use, as there are many more */
-    for (size_t i = 0; i < pending->n; i++)
-        *bucket_of(pending, &pending->ops[i].op) = 0;
+    hash_clear(&pending->in_flight);
     pending->n = 0;
     pending->left_out = 0;
     pending->at_mono_ns = 0;
@@ -195,8 +202,7 @@ void pending_settle(struct jp_pending *pending)
                         : pending->told_mono_ns;
     size_t kept = 0;
 
-    for (size_t i = 0; i < pending->n; i++)
-        *bucket_of(pending, &pending->ops[i].op) = 0; /* the operations move */
+    hash_clear(&pending->in_flight); /* the operations move */
     for (size_t i = 0; i < pending->n; i++)
         if (!pending->ops[i].ended) {
             pending->ops[kept] = pending->ops[i];
@@ -205,7 +211,7 @@ void pending_settle(struct jp_pending *pending)
     pending->n = kept;
     /* hangs_file_look may continue with the same snapshot */
     for (size_t i = 0; i < kept; i++)
-        put(pending, i);
+        put(pending, i); /* there is room: it had as many before */
     while (pending->n_dated < pending->n_cut_short)
         pending->cut_short[pending->n_dated++].until_mono_ns = last;
 }
@@ -215,7 +221,7 @@ void pending_fini(struct jp_pending *pending)
     for (size_t i = 0; i < pending->n_texts; i++)
         free(pending->texts[i]);
     free(pending->ops);
-    free(pending->buckets);
+    hash_fini(&pending->in_flight);
     free(pending->cut_short);
     *pending = (struct jp_pending){0};
 }

@@ -93,8 +93,9 @@ static void add(struct shard *s, enum cuda_counter i, uint64_t n)
 /* --- allocations ----------------------------------------------------------
  *
  * A free has an address but no size, so sizes are kept in a table of fixed size
- * with linear probing. The size of an allocation that does not fit is unknown
- * when it is freed.
+ * with linear probing (common/hash.h allocates, which a tracer of allocations
+ * in the user's process does not do). The size of an allocation that does not
+ * fit is unknown when it is freed.
  */
 
 /* At most three quarters are used, so that probing stays short. */

@@ -56,7 +56,8 @@ struct jpr_packer {
     unsigned n_texts;
     struct template templates[TEMPLATES];
     unsigned n_templates;
-    /* hash table: a template's number + 1; 0: empty */
+    /* A template's number + 1; 0: empty. A table of its own, as in the task all
+     * memory is this struct and nothing is allocated (common/hash.h does). */
     uint16_t buckets[BUCKETS];
     struct jpr_out text;
     struct jpr_out template;

@@ -139,7 +139,7 @@ static void find_all(void **state)
         }
         check_all(&map, blocks, MOST);
         if (rows[row].shape != EITHER)
-            assert_int_equal(map.hashed, rows[row].shape == HASH);
+            assert_int_equal(map.listed, rows[row].shape == HASH);
         copy = blockmap_copy(&map);
         assert_non_null(copy);
         check_order(copy, MOST);

@@ -91,6 +91,53 @@ static void test_equal(void **state)
     hash_fini(&table);
 }
 
+/* Whether the table has this element by this hash. */
+static bool has(const struct hash_table *table, uint64_t hash, uint32_t index)
+{
+    uint32_t at;
+
+    for (size_t i = 0; (at = hash_next(table, hash, &i)) != HASH_NONE;)
+        if (at == index)
+            return true;
+    return false;
+}
+
+/* Elements are taken out in another order than they came, from runs that lie
+ * side by side or reach over the end of the slots; the others stay found. */
+static void test_remove(void **state)
+{
+    enum { ALL = 2000 };
+    static bool there[ALL];
+    struct hash_table table = {0};
+    uint64_t hashes[ALL];
+    uint32_t left = ALL;
+
+    (void) state;
+    for (uint32_t k = 0; k < ALL; k++) {
+        /* few homes, some of them the last slots */
+        hashes[k] = (uint64_t) (k % 3 ? k % 50 : UINT32_MAX - k % 40) << 32;
+        assert_int_equal(hash_add(&table, hashes[k], k), 0);
+        there[k] = true;
+    }
+    for (uint32_t step = 0; step < ALL; step++) {
+        uint32_t k = step * 777 % ALL; /* each once */
+
+        hash_remove(&table, hashes[k], k);
+        there[k] = false;
+        assert_int_equal(table.n, --left);
+        /* all of them, now and then */
+        for (uint32_t j = step % 7; j < ALL; j += step % 100 ? ALL / 5 : 1)
+            assert_int_equal(has(&table, hashes[j], j), there[j]);
+        /* one that came back is found again */
+        if (step % 10 == 0) {
+            assert_int_equal(hash_add(&table, hashes[k], k), 0);
+            assert_true(has(&table, hashes[k], k));
+            hash_remove(&table, hashes[k], k);
+        }
+    }
+    hash_fini(&table);
+}
+
 /* Every byte, the length, and where one text ends count. */
 static void test_hashes(void **state)
 {
@@ -157,8 +204,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_empty),  cmocka_unit_test(test_many),
-        cmocka_unit_test(test_equal),  cmocka_unit_test(test_hashes),
-        cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_equal),  cmocka_unit_test(test_remove),
+        cmocka_unit_test(test_hashes), cmocka_unit_test(test_spread),
     };
 
     return cmocka_run_group_tests_name("hash", tests, NULL, NULL);
