@@ -209,8 +209,9 @@ static void answer_loss(const struct jp_evidence *e, bool hides,
                        1 - limits_get(JP_LIMIT_COVERAGE), NULL);
 }
 
-/* Returns whether anything is missing at all, and answers the question of data
- * loss. */
+/* Returns whether any record of an operation is missing, and answers the
+ * question of data loss. A node without a record of its own may have left those
+ * of its ranks. */
 static bool find_gaps(const struct jp_jobconf *conf,
                       const struct jp_nodes *nodes,
                       const struct jp_result *result, struct jp_hypotheses *h)
@@ -220,12 +221,14 @@ static bool find_gaps(const struct jp_jobconf *conf,
                             .result = result,
                             .analysed = true,
                             .expected = expected_records(conf, nodes, result)};
-    char text[400];
-    struct jp_sentence s;
+    char text[400], of_nodes[400];
+    struct jp_sentence s, nodes_only;
 
     sentence_init(&s, text, sizeof(text));
     answer_loss(&e, gaps_list(&e, &s), h);
-    return s.clauses > 0;
+    sentence_init(&nodes_only, of_nodes, sizeof(of_nodes));
+    gaps_nodes(&e, &nodes_only);
+    return s.clauses > nodes_only.clauses;
 }
 
 /* --- how small a lateness would have been seen --------------------------- */
