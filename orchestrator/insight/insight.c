@@ -363,7 +363,8 @@ static const char *why_unjudged(const struct jp_insight *x,
         return "too many records to sum up waits within the memory limit";
     if (!x->processes.known)
         return "the records do not tell the processes apart";
-    if (2 * q->unsure_records > q->records)
+    if (2 * q->unsure_records > q->records ||
+        2 * q->untimed_records > q->records)
         return "most operations have no time";
     if (seen->judged && 2 * seen->judged >= x->processes.n)
         return HYPOTHESIS_BLIND;
