@@ -595,7 +595,9 @@ static size_t find_last(const struct jp_likes *s, size_t comm)
 /* Adds that communicators stopped within a step, if any is behind. Whether a
  * hang or the end of the job was the reason is unknown, so this is not a hang.
  * 0 or -1. */
-static int add_uneven(const struct jp_likes *s, struct jp_findings *findings)
+static int add_uneven(const struct jp_likes *s,
+                      const struct jp_silence *silence,
+                      struct jp_findings *findings)
 {
     size_t n = 0, most = 0, last;
     struct jp_finding *f;
@@ -630,7 +632,13 @@ static int add_uneven(const struct jp_likes *s, struct jp_findings *findings)
     if (last != SIZE_MAX)
         sentence_add(&text, "%s was the last to enter its last operation",
                      name_rank(s, last, f, whom));
-    sentence_add(&text, "it hung, or was ended in the middle of a step");
+    if (silence->us)
+        sentence_add(&text, "nothing ended in the step's last %s",
+                     FIG_US(silence->us));
+    sentence_add(&text, "it hung, or was ended in the middle of a step%s",
+                 silence->ended_well ? ", though its tasks ended without an "
+                                       "error"
+                                     : "");
     snprintf(f->next, sizeof(f->next),
              "if the job hung, check the processes of that communicator; "
              "record with --nccl-profile=recorder to see which ranks were "
@@ -650,6 +658,7 @@ static bool lacks_much(const struct jp_likes *s, size_t rank)
 
 /* Judges data without the step's end, such as a folder of logs. 0 or -1. */
 static int add_stopped(const struct jp_likes *s, size_t first, size_t silent,
+                       const struct jp_silence *silence,
                        struct jp_findings *findings)
 {
     int holes = first == SIZE_MAX ? 0 : has_holes(s, first);
@@ -660,7 +669,7 @@ static int add_stopped(const struct jp_likes *s, size_t first, size_t silent,
         return add_first(s, first, 0, findings);
     if (silent != SIZE_MAX && lacks_much(s, silent))
         return add_silent(s, silent, 0, findings);
-    return holes ? 0 : add_uneven(s, findings);
+    return holes ? 0 : add_uneven(s, silence, findings);
 }
 
 /* Returns true if the silence at the end is longer than any pause of the
@@ -673,7 +682,9 @@ static bool is_longest(const struct jp_silence *silence)
 }
 
 /* Looks for a hang in ended operations. The most specific finding is added: a
- * rank, else a communicator, else that something stopped. 0 or -1. */
+ * rank, else a communicator, else that something stopped. Where all tasks have
+ * ended without an error, nothing hangs at the end, but the program may have
+ * been ended in the middle of a step by what ended well. 0 or -1. */
 static int compare_likes(const struct jp_result *r,
                          const struct jp_processes *p,
                          const struct jp_silence *silence,
@@ -684,13 +695,17 @@ static int compare_likes(const struct jp_result *r,
     int rc = 0;
 
     if (!p->known)
-        return is_longest(silence) ? add_unknown(silence, true, findings) : 0;
+        return is_longest(silence) && !silence->ended_well
+                   ? add_unknown(silence, true, findings)
+                   : 0;
     if (likes_compare(&s, r, p) < 0)
         return -1;
     first = find_first(&s);
     silent = find_silent(&s);
-    if (!silence->us)
-        rc = add_stopped(&s, first, silent, findings);
+    if (silence->ended_well)
+        rc = add_uneven(&s, silence, findings);
+    else if (!silence->us)
+        rc = add_stopped(&s, first, silent, silence, findings);
     else if (silent != SIZE_MAX)
         rc = add_silent(&s, silent, silence->us, findings);
     else if (first != SIZE_MAX)
@@ -710,7 +725,7 @@ static void state_silence(const struct jp_silence *silence,
                     (double) silence->before_us,
            least = limits_get(JP_LIMIT_HANG);
 
-    if (silence->ended_well)
+    if (silence->ended_well) /* see compare_likes */
         hypothesis_set(h, JP_HYPOTHESIS_HANG, JP_HYPOTHESIS_NOT_FOUND, NAN,
                        "all tasks ended without an error");
     else if (!silence->known)
@@ -751,8 +766,10 @@ int hang_findings(const struct jp_result *r, const struct jp_processes *p,
         return -1;
     state_silence(&silence, h);
     /* Counts are compared only after a long silence or without a known end:
-     * ranks of a step that ended in order may differ by an operation. */
-    if (silence.ended_well || (silence.known && silence.us < JP_HANG_US))
+     * ranks of a step that ended in order may differ by an operation. If all
+     * tasks have ended well, the silence must also be unlike the run. */
+    if ((silence.known && silence.us < JP_HANG_US) ||
+        (silence.ended_well && !(silence.us && is_longest(&silence))))
         return 0;
     return compare_likes(r, p, &silence, findings);
 }

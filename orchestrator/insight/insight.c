@@ -210,8 +210,9 @@ static void answer_loss(const struct jp_evidence *e, bool hides,
                        1 - limits_get(JP_LIMIT_COVERAGE), NULL);
 }
 
-/* Returns whether anything is missing at all, and answers the question of data
- * loss. */
+/* Returns whether any record of an operation is missing, and answers the
+ * question of data loss. A node without a record of its own may have left those
+ * of its ranks. */
 static bool find_gaps(const struct jp_jobconf *conf,
                       const struct jp_nodes *nodes,
                       const struct jp_result *result, struct jp_hypotheses *h)
@@ -221,12 +222,14 @@ static bool find_gaps(const struct jp_jobconf *conf,
                             .result = result,
                             .analysed = true,
                             .expected = expected_records(conf, nodes, result)};
-    char text[400];
-    struct jp_sentence s;
+    char text[400], of_nodes[400];
+    struct jp_sentence s, nodes_only;
 
     sentence_init(&s, text, sizeof(text));
     answer_loss(&e, gaps_list(&e, &s), h);
-    return s.clauses > 0;
+    sentence_init(&nodes_only, of_nodes, sizeof(of_nodes));
+    gaps_nodes(&e, &nodes_only);
+    return s.clauses > nodes_only.clauses;
 }
 
 /* --- how small a lateness would have been seen --------------------------- */
@@ -361,7 +364,8 @@ static const char *why_unjudged(const struct jp_insight *x,
         return "too many records to sum up waits within the memory limit";
     if (!x->processes.known)
         return "the records do not tell the processes apart";
-    if (2 * q->unsure_records > q->records)
+    if (2 * q->unsure_records > q->records ||
+        2 * q->untimed_records > q->records)
         return "most operations have no time";
     if (seen->judged && 2 * seen->judged >= x->processes.n)
         return HYPOTHESIS_BLIND;

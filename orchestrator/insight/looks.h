@@ -153,9 +153,9 @@ int owntime_fill(const struct jp_result *result,
 struct jp_silence {
     bool ended_well; /* all tasks ended without an error, so the step did not
                         hang */
-    bool known;      /* the end of every node is known */
-    uint64_t us; /* from the last recorded operation to the first node's end; 0:
-                    unknown */
+    bool known;      /* the end of the step is known */
+    uint64_t us; /* from the last recorded operation to the first known end of
+                    a node; 0: unknown */
     uint64_t before_us; /* the longest silence before that; up to 2/4096 of the
                            run too long */
 };

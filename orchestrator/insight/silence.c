@@ -31,13 +31,15 @@ static bool ended_well(const struct jp_nodes *nodes)
     return known;
 }
 
-/* Returns true if every node has left the time of its finish. */
+/* Returns true if every node has left the time of its finish; of a step that is
+ * over one node's is enough, as the others may have been killed. */
 static bool is_known(const struct jp_nodes *nodes)
 {
+    size_t n = 0;
+
     for (size_t i = 0; nodes && i < nodes->n_nodes; i++)
-        if (!nodes->nodes[i].finish_us)
-            return false;
-    return nodes && nodes->n_nodes;
+        n += nodes->nodes[i].finish_us > 0;
+    return n > 0 && (nodes->over || n == nodes->n_nodes);
 }
 
 /* What is measured: by which clock, and when the step ended on that clock. */
@@ -133,7 +135,7 @@ static void choose_clock(struct measure *m, const struct jp_nodes *nodes,
     m->last = m->r->ops->dump_last;
     m->end = UINT64_MAX;
     for (size_t i = 0; i < nodes->n_nodes; i++)
-        if (nodes->nodes[i].finish_us < m->end)
+        if (nodes->nodes[i].finish_us && nodes->nodes[i].finish_us < m->end)
             m->end = nodes->nodes[i].finish_us;
     /* Clocks that agree to `clock_apart_min`, the time that Inspector may take
      * to write a record, are taken as one. */
@@ -205,7 +207,7 @@ static int measure(const struct jp_result *result, const struct jp_nodes *nodes,
         ops_want(reader, OPS_DUMP);
         choose_clock(&m, nodes, reader, scratch);
         silence->us = m.last && m.end > m.last ? m.end - m.last : 0;
-        if (silence->us && !silence->ended_well)
+        if (silence->us)
             silence->before_us = measure_before(&m, reader, slots);
     }
     free(slots);
@@ -219,7 +221,7 @@ int silence_measure(const struct jp_result *result,
 {
     *silence = (struct jp_silence){.ended_well = ended_well(nodes),
                                    .known = is_known(nodes)};
-    if (!result->ops || !nodes || !nodes->n_nodes)
+    if (!result->ops || !silence->known)
         return 0;
     return measure(result, nodes, silence);
 }

@@ -563,7 +563,8 @@ static const struct jp_column ranks[] = {
     {"records", JP_COL_COUNT, JP_CSV, 6, 0, 0, NULL, "of collectives",
      FIELD(records)},
     {"timed_ops", JP_COL_COUNT, JP_CSV | JP_TIP, 7, 6, 6, "Timed ops",
-     "AllReduce, AllGather and ReduceScatter with records of all ranks",
+     "AllReduce, AllGather, ReduceScatter and AlltoAll with records of all "
+     "ranks",
      .brief = "of ops", FIELD(timed_ops)},
     {"last_ops", JP_COL_COUNT, JP_CSV, 8, 0, 0, NULL,
      "of these, in which it arrived last", FIELD(last_ops)},
@@ -604,7 +605,7 @@ const struct jp_table table_ranks = {
     .help = "one row per rank of a communicator",
     JP_COLUMNS(ranks),
     .title = "Ranks that arrived last, most wait caused first (AllReduce, "
-             "AllGather, ReduceScatter)",
+             "AllGather, ReduceScatter, AlltoAll)",
     JP_ROWS(ranks),
     .weight = weigh_rank,
     .by_weight = true,

@@ -260,8 +260,10 @@ static void try_rule(const struct rule *rule, const struct facts *f,
     add(out, &b);
 }
 
-/* Adds UNDER_USED if processors and GPUs are hardly used. */
-static void try_unused(const struct facts *f, struct jp_bottlenecks *out)
+/* Adds UNDER_USED if processors and GPUs are hardly used. nccl: the job has
+ * used NCCL, so it has GPUs; where these are not sampled, they may be busy. */
+static void try_unused(const struct facts *f, bool nccl,
+                       struct jp_bottlenecks *out)
 {
     double limit = cause_limit(LIMIT_BOUND_UNUSED);
     struct jp_bottleneck b = {.kind = JP_BOTTLENECK_UNDER_USED,
@@ -270,7 +272,7 @@ static void try_unused(const struct facts *f, struct jp_bottlenecks *out)
                               .value = isnan(f->sm) ? f->cpu : f->sm,
                               .limit = limit};
 
-    if (!(f->cpu <= limit) || f->sm > limit)
+    if (!(f->cpu <= limit) || f->sm > limit || (nccl && isnan(f->sm)))
         return;
     snprintf(b.text, sizeof(b.text), "processors are busy for %s%s%s",
              FIG_SHARE(f->cpu), isnan(f->sm) ? "" : ", GPUs for ",
@@ -290,7 +292,7 @@ void bottlenecks_find(const struct jp_util *util, const struct samples *samples,
     out->looked |= !isnan(f.communication);
     for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
         try_rule(&rules[i], &f, out);
-    try_unused(&f, out);
+    try_unused(&f, result && result->quality.files, out);
     sentence_init(&s, out->text, sizeof(out->text));
     for (size_t i = 0; i < out->n; i++)
         sentence_add(&s, "%s (%s)", bottleneck_titles[out->at[i].kind],

@@ -277,6 +277,18 @@ static const struct job {
       {JP_UTIL_STEP, TASK_CPUS, 8, 1}},
      0,
      "under_used"},
+    {"unused processors, and no GPUs",
+     {{JP_UTIL_STEP, TASK_USER, 0.3, 1},
+      {JP_UTIL_STEP, TASK_SYSTEM, 0.1, 1},
+      {JP_UTIL_STEP, TASK_CPUS, 8, 1}},
+     0,
+     "under_used"},
+    {"... with NCCL: its GPUs were not sampled",
+     {{JP_UTIL_STEP, TASK_USER, 0.3, 1},
+      {JP_UTIL_STEP, TASK_SYSTEM, 0.1, 1},
+      {JP_UTIL_STEP, TASK_CPUS, 8, 1}},
+     0.45,
+     "communication_bound"},
     {"communication alone", {{0}}, 0.45, "communication_bound"},
     {"nothing known", {{0}}, 0, ""},
 };
@@ -292,7 +304,8 @@ static void bounds(void **state)
                                .to_us = 1001000,
                                .busy_us = (uint64_t) (job->communication * 1e6),
                                .timed = 10};
-        struct jp_result result = {.busy = &busy, .n_busy = 1};
+        struct jp_result result = {
+            .busy = &busy, .n_busy = 1, .quality = {.files = 1}};
         struct jp_bottlenecks b;
         char said[200] = "";
 

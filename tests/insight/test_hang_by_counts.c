@@ -28,8 +28,12 @@ static void add_numbers(struct jp_result *r)
     for (uint32_t c = 0; c < STAGES; c += STAGES - 1)
         for (uint64_t i = 0; i < r->comms[c].ops; i++, r->n_ops++) {
             uint64_t sn = i + (c && hole && i >= hole);
-            const struct jp_op op = {
-                .comm = c, .sn = sn, .n = 2, .min_rank = 1, .dump_max_us = i};
+            const struct jp_op op = {.comm = c,
+                                     .sn = sn,
+                                     .n = 2,
+                                     .min_rank = 1,
+                                     .dump_min_us = i + 1,
+                                     .dump_max_us = i + 1};
 
             assert_int_equal(ops_add(r->ops, &op), 0);
         }
@@ -50,6 +54,8 @@ static size_t count_kind(const struct jp_findings *list,
 static size_t uneven; /* findings of it in the last job */
 /* what the first finding says */
 static char told[sizeof(((struct jp_finding *) 0)->text)];
+
+static const struct jp_nodes *step; /* NULL: only logs are known */
 
 static size_t find_hang_of(uint64_t most, uint64_t last, bool world_too)
 {
@@ -82,7 +88,7 @@ static size_t find_hang_of(uint64_t most, uint64_t last, bool world_too)
     }
     add_numbers(&r);
     assert_int_equal(processes_init_nodes(&processes, &r, NULL), 0);
-    assert_int_equal(hang_findings(&r, &processes, NULL, true, &list), 0);
+    assert_int_equal(hang_findings(&r, &processes, step, true, &list), 0);
     n = count_kind(&list, JP_FINDING_HANG);
     uneven = count_kind(&list, JP_FINDING_UNEVEN);
     assert_int_equal(list.n, n + uneven);
@@ -154,6 +160,46 @@ static void test_uneven(void **state)
     find_hang(1030);
     assert_int_equal(uneven, 0);
     hole = 0;
+}
+
+/* The same after a silence, of a step of which all tasks, or those that are
+ * known, ended with status 0: it hangs no more, but it ended in the middle of a
+ * step. */
+static void test_ended_well(void **state)
+{
+    static char host[] = "n0", other[] = "n1";
+    struct jp_task task = {.status = 0};
+    struct jp_node list[] = {{.name = host,
+                              .hostname = host,
+                              .tasks = &task,
+                              .n_tasks = 1,
+                              .finish_us = 60 * UINT64_C(1000000)},
+                             {.name = other, .hostname = other}};
+    struct jp_nodes nodes = {.nodes = list, .n_nodes = 2, .over = true};
+
+    (void) state;
+    step = &nodes;
+    assert_int_equal(find_hang_of(1086, 1082, false), 0);
+    assert_int_equal(uneven, 1);
+    assert_non_null(strstr(told, "is 4 operations behind the 1,086 of its "
+                                 "peers; "));
+    assert_non_null(strstr(told, "nothing ended in the step's last 60.0 s; it "
+                                 "hung, or was ended in the middle of a step, "
+                                 "though its tasks ended without an error"));
+    /* all communicators stopped evenly: it did something else at the end */
+    assert_int_equal(find_hang(1031), 0);
+    assert_int_equal(uneven, 0);
+    list[0].finish_us = UINT64_C(1000000); /* no silence to speak of */
+    assert_int_equal(find_hang_of(1086, 1082, false), 0);
+    assert_int_equal(uneven, 0);
+    list[0].finish_us = 60 * UINT64_C(1000000);
+    task.status = 9;
+    assert_int_equal(find_hang(1030), 1);
+    assert_non_null(strstr(told, "nothing ended in the step's last 60.0 s"));
+    nodes.over = false; /* the other node may go on */
+    assert_int_equal(find_hang(1030), 1);
+    assert_null(strstr(told, "nothing ended in the step's last"));
+    step = NULL;
 }
 
 /* --- a silent end, with all communicators even ---------------------------- */
@@ -348,9 +394,9 @@ static void test_recorded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hang), cmocka_unit_test(test_uneven),
-        cmocka_unit_test(test_silence), cmocka_unit_test(test_clocks_apart),
-        cmocka_unit_test(test_recorded)};
+        cmocka_unit_test(test_hang),         cmocka_unit_test(test_uneven),
+        cmocka_unit_test(test_ended_well),   cmocka_unit_test(test_silence),
+        cmocka_unit_test(test_clocks_apart), cmocka_unit_test(test_recorded)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -310,6 +310,13 @@ static void no_times(void)
     no_parts();
 }
 
+/* times that contradict each other, or that were not written yet */
+static void untimed(void)
+{
+    m.result.quality.untimed_records = m.result.quality.records;
+    no_parts();
+}
+
 static void none_complete(void)
 {
     m.comm.ops_complete = whole = 0;
@@ -380,6 +387,7 @@ static void test_unjudged(void **state)
         {no_slices, JP_REASON_WAITS_UNKNOWN},
         {one_gpu, JP_REASON_NO_PROCESSES},
         {no_times, JP_REASON_NO_TIMES},
+        {untimed, JP_REASON_NO_TIMES},
         {noise, JP_REASON_BLIND},
         {none_complete, JP_REASON_NO_WAITS},
         {absent, JP_REASON_ABSENT},
