@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define RECORD_MAX_RANKS (1u << 20)
 #define RECORD_MAX_ID 18    /* "0x" and 16 digits */
@@ -58,6 +59,14 @@ struct record_text {
     const char *text;
     size_t len;
 };
+
+/* Returns true if a text equals a kept one. */
+static inline bool record_text_is(const char *have,
+                                  const struct record_text *text)
+{
+    return (!text->len || !strncmp(have, text->text, text->len)) &&
+           !have[text->len];
+}
 
 struct record {
     struct record_text id;   /* "0x..." as written */

@@ -17,20 +17,55 @@ struct intervals *intervals_create(uint64_t bins)
     struct intervals *p = calloc(1, sizeof(*p));
     uint64_t most = bins / BINS_AN_INTERVAL;
 
-    if (p)
-        p->most = most < INTERVALS_LEAST  ? INTERVALS_LEAST
-                  : most > INTERVALS_MOST ? INTERVALS_MOST
-                                          : (size_t) most;
-    return p;
+    if (!p)
+        return NULL;
+    p->most = most < INTERVALS_LEAST  ? INTERVALS_LEAST
+              : most > INTERVALS_MOST ? INTERVALS_MOST
+                                      : (size_t) most;
+    p->own = strip_create(bins < INTERVALS_BINS ? bins : INTERVALS_BINS);
+    if (p->own && strip_new_key(p->own, "", "", STRIP_SMALL, false))
+        return p;
+    intervals_destroy(p);
+    return NULL;
 }
 
 void intervals_destroy(struct intervals *p)
 {
     if (!p)
         return;
+    strip_destroy(p->own);
     free(p->at);
     free(p->series);
     free(p);
+}
+
+/* --- own time, in all and by bins ----------------------------------------- */
+
+/* Bins do not become as wide as a clock that is set may jump. */
+static bool is_real(uint64_t from_us, uint64_t to_us)
+{
+    return to_us > from_us && to_us - from_us <= RECORD_MAX_TIME_US;
+}
+
+static void add_own(struct intervals *p, uint64_t from_us, uint64_t to_us)
+{
+    p->own_us += to_us - from_us;
+    if (is_real(from_us, to_us))
+        strip_add_time(p->own, 0, from_us, to_us);
+}
+
+/* Takes what of from..to lies within start..end. */
+static void take_own(struct intervals *p, uint64_t from_us, uint64_t to_us,
+                     uint64_t start, uint64_t end)
+{
+    uint64_t low = from_us > start ? from_us : start;
+    uint64_t high = to_us < end ? to_us : end;
+
+    if (high <= low)
+        return;
+    p->own_us -= high - low;
+    if (is_real(from_us, to_us))
+        strip_take_time(p->own, 0, low, high);
 }
 
 /* --- which are kept ------------------------------------------------------- */
@@ -71,12 +106,6 @@ int intervals_cut(struct intervals *p)
     return 0;
 }
 
-static bool is_text(const char *have, const struct record_text *text)
-{
-    return (!text->len || !strncmp(have, text->text, text->len)) &&
-           !have[text->len];
-}
-
 /* Returns the series of a record, added if needed; UINT32_MAX: unknown. -1 in
  * *rc: no memory. */
 static uint32_t series_get(struct intervals *p, const struct record *r, int *rc)
@@ -89,7 +118,7 @@ static uint32_t series_get(struct intervals *p, const struct record *r, int *rc)
         s = &p->series[i];
         if (s->rank == r->rank && s->n_ranks == r->n_ranks &&
             s->nnodes == r->nnodes && s->p2p == r->p2p &&
-            is_text(s->func, &r->func) && is_text(s->id, &r->id))
+            record_text_is(s->func, &r->func) && record_text_is(s->id, &r->id))
             return i;
     }
     if (p->n_series == TIMELINE_SERIES)
@@ -133,15 +162,6 @@ static int keep(struct intervals *p, uint64_t from_us, const struct record *r)
 
 /* --- records that come late ----------------------------------------------- */
 
-/* Returns how much of from..to lies within start..end. */
-static uint64_t overlap(uint64_t from, uint64_t to, uint64_t start,
-                        uint64_t end)
-{
-    uint64_t low = from > start ? from : start, high = to < end ? to : end;
-
-    return high > low ? high - low : 0;
-}
-
 /* Takes the time of an operation from the kept intervals: what is before it
  * now ends with it. Of an interval that goes on after it the longer part is
  * left. 0, or -1: no memory. */
@@ -182,11 +202,11 @@ int intervals_add(struct intervals *p, const struct record *r)
     if (start > p->clock_us) {
         p->last_from_us = p->clock_us;
         p->last_to_us = start;
-        p->own_us += start - p->clock_us;
+        add_own(p, p->clock_us, start);
         if (start - p->clock_us > p->least_us)
             rc = keep(p, p->clock_us, r);
     } else if (start < p->last_to_us) {
-        p->own_us -= overlap(p->last_from_us, p->last_to_us, start, end);
+        take_own(p, p->last_from_us, p->last_to_us, start, end);
         if (start > p->last_from_us)
             p->last_to_us = start;
         else
@@ -237,10 +257,13 @@ static struct record record_of(const struct intervals *p,
 
 int intervals_join(struct intervals *into, const struct intervals *next)
 {
-    uint64_t before = into->ops, over_us = 0;
+    uint64_t before = into->ops;
 
     if (!next->ops)
         return 0;
+    if (strip_join(into->own, next->own) < 0)
+        return -1;
+    into->own_us += next->own_us;
     if (next->least_us > into->least_us)
         into->least_us = next->least_us;
     /* between both, by an operation that is not known any more */
@@ -249,7 +272,7 @@ int intervals_join(struct intervals *into, const struct intervals *next)
                                      .series = UINT32_MAX};
         const struct record r = record_of(next, &gap);
 
-        into->own_us += next->first_us - into->clock_us;
+        add_own(into, into->clock_us, next->first_us);
         if (keep(into, into->clock_us, &r) < 0)
             return -1;
     }
@@ -261,12 +284,11 @@ int intervals_join(struct intervals *into, const struct intervals *next)
         /* the last operations of the piece before may last longer */
         if (before && into->clock_us > from)
             from = into->clock_us < x->to_us ? into->clock_us : x->to_us;
-        over_us += from - x->from_us;
+        take_own(into, x->from_us, x->to_us, x->from_us, from);
         into->ops = before + x->nth;
         if (x->to_us - from > into->least_us && keep(into, from, &r) < 0)
             return -1;
     }
-    into->own_us += next->own_us - over_us;
     into->ops = before + next->ops;
     into->first_us = before && into->first_us < next->first_us ? into->first_us
                                                                : next->first_us;

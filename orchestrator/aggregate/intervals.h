@@ -4,9 +4,9 @@
  * A timeline ends at its limit, and a process may stall later. An interval is a
  * time in which no operation of the process was in flight: own time, as in
  * orchestrator/judge/judge.h, of records with start and end. All of them are
- * added up, and the longest ones are kept, each with the operation that ended
- * it. Whatever is longer than least_us is kept, so who looks for longer ones
- * sees all of them.
+ * added up, over the run and in bins of its time, and the longest ones are
+ * kept, each with the operation that ended it. Whatever is longer than least_us
+ * is kept, so who looks for longer ones sees all of them.
  *
  * Times are microseconds of the process' own clock. Records may come in the
  * order in which they ended: an operation that began during an interval
@@ -25,6 +25,7 @@ enum {
     INTERVALS_LEAST = 32, /* where a run has a great many processes: 1 KiB */
     INTERVALS_MOST = 1024,
     INTERVALS_WAITS = 8,
+    INTERVALS_BINS = 1024, /* at most */
 };
 
 struct interval {
@@ -45,6 +46,7 @@ struct intervals {
     uint64_t clock_us; /* the latest end */
     uint64_t own_us;   /* sum of all intervals, as far as they were not
                           shortened long after */
+    struct strip *own; /* the same by time: one key. Owned */
     uint64_t least_us; /* all longer intervals are kept */
     uint64_t last_from_us, last_to_us; /* the last interval, kept or not */
     size_t most;                       /* of them are kept */

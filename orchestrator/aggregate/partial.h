@@ -30,9 +30,9 @@
  * OWN on the longest intervals of processes. */
 enum {
     /* differs in two bits from each older one, so that no flipped bit makes one
-     * of another: the head has no checksum. 16 and 32 were written for a day
-     * or two, and are refused: their files are read instead. */
-    PARTIAL_VERSION = 64,
+     * of another: the head has no checksum. 16, 32 and 64 were written for a
+     * day or two, and are refused: their files are read instead. */
+    PARTIAL_VERSION = 128,
     PARTIAL_BEFORE = 8, /* the version before it */
     PARTIAL_OLDEST = 5,
     PARTIAL_STRIPS = 7,

@@ -500,12 +500,8 @@ static void put_strip_key(struct jpr_out *out, const struct strip_key *key,
         jpr_put_u64(out, key->us[from]);
 }
 
-static void put_strip(struct jpr_out *out, const void *arg)
+static void put_bins(struct jpr_out *out, const struct strip *s)
 {
-    const struct strip_item *item = arg;
-    const struct strip *s = item->strip;
-
-    jpr_put_u64(out, item->file);
     jpr_put_u64(out, s->left);
     jpr_put_u64(out, s->shift);
     jpr_put_u64(out, s->first);
@@ -513,6 +509,14 @@ static void put_strip(struct jpr_out *out, const void *arg)
     jpr_put_u64(out, s->n_keys);
     for (unsigned i = 0; i < s->n_keys; i++)
         put_strip_key(out, &s->keys[i], s->n);
+}
+
+static void put_strip(struct jpr_out *out, const void *arg)
+{
+    const struct strip_item *item = arg;
+
+    jpr_put_u64(out, item->file);
+    put_bins(out, item->strip);
 }
 
 /* Writes the strip of a timeline, if it has one. */
@@ -564,30 +568,30 @@ static bool get_strip(struct jpr_in *in, struct strip *s)
     return !in->bad;
 }
 
-/* Reads a strip, which follows its timeline, and converts it to the report's
- * number of bins: its writer may have known of fewer processes. 0, or -1:
- * damaged, or no memory. */
+/* Reads a strip and converts it to the report's number of bins: its writer may
+ * have known of fewer processes. 0, or -1: damaged, or no memory. */
+static int get_bins(struct jpr_in *in, struct strip *into)
+{
+    struct strip *strip = strip_create(STRIP_MAX_BINS);
+    int rc = strip && get_strip(in, strip) ? strip_join(into, strip) : -1;
+
+    strip_destroy(strip);
+    return rc;
+}
+
+/* Reads the strip of the timeline before it. 0, or -1: damaged, or no memory.
+ */
 static int get_strip_of(struct partial_in *r)
 {
     struct partial *p = r->partial;
     size_t at = (size_t) jpr_get_bounded(&r->in, UINT32_MAX);
-    struct strip *strip = strip_create(STRIP_MAX_BINS), *into = NULL;
     struct timeline *t;
-    int rc = -1;
 
-    if (!strip || r->in.bad || at + 1 != r->next_timeline ||
+    if (r->in.bad || at + 1 != r->next_timeline ||
         !(t = p->files[at].read.timeline) || t->strip)
-        goto out;
-    into = strip_create(strip_bins(p->timeline_events));
-    if (!into || !get_strip(&r->in, strip) || strip_join(into, strip) < 0)
-        goto out;
-    t->strip = into;
-    into = NULL;
-    rc = 0;
-out:
-    strip_destroy(strip);
-    strip_destroy(into);
-    return rc;
+        return -1;
+    t->strip = strip_create(strip_bins(p->timeline_events));
+    return t->strip ? get_bins(&r->in, t->strip) : -1;
 }
 
 /* --- intervals: the longest ones over the run --- */
@@ -619,6 +623,7 @@ static void put_intervals(struct jpr_out *out, const void *arg)
     jpr_put_u64(out, p->first_us);
     jpr_put_u64(out, p->clock_us - p->first_us);
     jpr_put_u64(out, p->own_us);
+    put_bins(out, p->own);
     jpr_put_u64(out, p->least_us);
     for (unsigned i = 0; i < INTERVALS_WAITS; i++) {
         jpr_put_u64(out, p->waits[i].us);
@@ -676,6 +681,8 @@ static bool get_intervals(struct jpr_in *in, struct intervals *p)
     p->first_us = jpr_get_bounded(in, INT64_MAX);
     p->clock_us = p->first_us + jpr_get_bounded(in, INT64_MAX - p->first_us);
     p->own_us = jpr_get_bounded(in, p->clock_us - p->first_us);
+    if (get_bins(in, p->own) < 0 || p->own->n_keys != 1)
+        return false;
     p->least_us = jpr_get_bounded(in, INT64_MAX);
     for (unsigned i = 0; i < INTERVALS_WAITS; i++) {
         p->waits[i].us = jpr_get_bounded(in, RECORD_MAX_TIME_US);

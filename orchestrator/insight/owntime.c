@@ -152,19 +152,25 @@ static int add_late(const struct jp_result *r, const struct jp_processes *p,
 {
     const struct judge_process *x = &j->processes[a->process];
     struct jp_finding *f = findings_add(findings, JP_FINDING_LATE_RANK);
-    char name[JP_PROCESS_NAME_LEN], when[60];
+    char name[JP_PROCESS_NAME_LEN], when[60], times[80];
+    bool known = x->later != UINT64_MAX;
 
     if (!f || owntime_fill(r, p, j, a, findings, f) < 0)
         return -1;
     finding_count(f, a->excess_us / (a->share * (double) x->intervals),
-                  x->later, x->intervals);
+                  known ? x->later : 0, known ? x->intervals : 0);
     fill_start(r, j, a, f);
+    if (known)
+        snprintf(times, sizeof(times), "an operation, in %s of %s",
+                 FIG_COUNT(f->times), FIG_COUNT(f->of));
+    else
+        snprintf(times, sizeof(times), "each of its %s operations, on average",
+                 FIG_COUNT(x->intervals));
     snprintf(f->text, sizeof(f->text),
-             "%s computes longer than its peers%s: by %s before an operation, "
-             "in %s of %s; cost %s",
+             "%s computes longer than its peers%s: by %s before %s; cost %s",
              processes_describe(p, r, &p->list[a->process], name),
-             part_of(a, when, sizeof(when)), FIG_US(f->by_us),
-             FIG_COUNT(f->times), FIG_COUNT(f->of), FINDING_LOSS(f));
+             part_of(a, when, sizeof(when)), FIG_US(f->by_us), times,
+             FINDING_LOSS(f));
     snprintf(f->next, sizeof(f->next),
              "check that process: clocks and temperature of its GPU, data "
              "loading, garbage collection, other work on its cores");
@@ -290,7 +296,7 @@ enum jp_own_word owntime_ask(const struct jp_result *r,
 {
     if (!j || owntime_why_silent(r, j))
         return JP_OWN_UNKNOWN;
-    if (j->part)
+    if (j->part && !j->kept)
         return ask_part(j, side, p->n, questions, by_us, group);
     if (!judge_speaks(j) || !judge_compare(j, side, p->n, questions, group))
         return JP_OWN_UNKNOWN;

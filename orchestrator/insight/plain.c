@@ -207,6 +207,11 @@ static void add_late_rank(struct text *t, const struct jp_finding *f,
             ": it computes %s longer than its peers before operations, in %s "
             "of %s",
             TIME(f->by_us), FIG_COUNT(f->times), FIG_COUNT(f->of));
+    else if (isfinite(f->by_us) && f->by_own_time && !f->confirmed)
+        add(t,
+            ": it computes %s longer than its peers before an operation, on "
+            "average",
+            TIME(f->by_us));
     else if (isfinite(f->by_us) && f->of && f->times == f->of)
         add(t, ": it reaches every %.40s%s%s %s late (%s of %s)", name,
             *name ? " " : "", messages ? "message" : "collective",

@@ -14,6 +14,7 @@
 #include "common/figure.h"
 #include "common/stats.h"
 #include "common/vector.h"
+#include "orchestrator/aggregate/intervals.h"
 
 #define BLOCKS_MIN 8   /* of the run with operations, to know the scatter */
 #define START_BLOCKS 4 /* JUDGE_START, with the block that it ends in */
@@ -38,7 +39,7 @@ struct work {
     uint32_t *mates;     /* processes sorted by by_mates */
     uint32_t *role_from; /* [role] its first in members; n_roles + 1 */
     double *scratch;     /* [3 x processes + JUDGE_BLOCKS] */
-    bool *stall;         /* [item] by judge_stall.c */
+    bool *stall;         /* [item], or [kept interval], by judge_stall.c */
     double worth_us;
     double together_us; /* the shortest clock at the end: who began last did not
                            wait for the others' begin, which no walk knows */
@@ -200,6 +201,50 @@ static unsigned add_blocks(struct work *w, uint32_t p)
     for (unsigned k = 0; k < JUDGE_BLOCKS; k++)
         n += any[k];
     return n;
+}
+
+/* Sets the blocks of all processes of a run that is longer than its timelines,
+ * by what is kept of it: own time without stalls, less the median of the others
+ * of the role. */
+static void add_kept(struct work *w)
+{
+    const struct judge_run *run = w->run;
+    double *sorted = w->scratch;
+
+    for (uint32_t p = 0; p < w->p->n; p++) {
+        struct judge_process *x = &w->j->processes[p];
+        const struct intervals *of = run->kept[p].of;
+
+        x->closest = run->closest[p];
+        x->later = UINT64_MAX;
+        for (unsigned b = 0; of && b < JUDGE_BLOCKS; b++)
+            x->work_us[b] = x->blocks_us[b] = run->kept_own[p][b];
+        if (!of)
+            continue;
+        x->intervals = of->ops;
+        x->comm_us = (double) (of->clock_us - of->first_us - of->own_us);
+        for (uint32_t i = run->kept_first[p]; i < run->kept_first[p + 1]; i++)
+            if (w->stall[i]) {
+                const struct interval *y = &of->at[i - run->kept_first[p]];
+
+                x->blocks_us[block_of((float) judge_kept_at(
+                    run, p, y->to_us))] -= (double) run->kept_excess[i];
+            }
+    }
+    for (uint32_t k = 0; k < run->n_roles; k++)
+        for (unsigned b = 0; b < JUDGE_BLOCKS; b++) {
+            const uint32_t *list = w->members + w->role_from[k];
+            size_t n = w->role_from[k + 1] - w->role_from[k];
+
+            for (size_t m = 0; m < n; m++)
+                sorted[m] = w->j->processes[list[m]].blocks_us[b];
+            stats_sort(sorted, n);
+            for (size_t m = 0; m < n && n > 1; m++) {
+                double *us = &w->j->processes[list[m]].blocks_us[b];
+
+                *us -= median_without(sorted, n, place_of(sorted, n, *us));
+            }
+        }
 }
 
 /* Takes from each block what is common to the role: a mean lies above the
@@ -591,11 +636,15 @@ static int measure(struct work *w)
 {
     struct judge *j = w->j;
 
+    if (w->run->kept)
+        add_kept(w);
     for (uint32_t p = 0; p < w->p->n; p++) {
         struct judge_process *x = &j->processes[p];
+        bool known = w->run->kept ? x->intervals >= JUDGE_KNOWN_INTERVALS
+                                  : add_blocks(w, p) >= BLOCKS_MIN;
 
         x->role = w->run->role[p];
-        x->judged = add_blocks(w, p) >= BLOCKS_MIN &&
+        x->judged = known &&
                     w->role_from[x->role + 1] - w->role_from[x->role] > 1;
         j->n_judged += x->judged;
     }
@@ -1202,6 +1251,112 @@ static int price_all(struct work *w)
     return rc;
 }
 
+/* Spends the own times of the start, those of an answer's processes with as
+ * much excess for their work as he has in his part of the run. Sets *added_us
+ * to what one of them has more. */
+static void add_excess(const struct work *w, const struct judge_answer *a,
+                       float *own, double *added_us)
+{
+    const struct judge_run *run = w->run;
+    const struct judge_process *x = &w->j->processes[a->process];
+    double work_us = -a->excess_us, rate;
+
+    for (unsigned b = 0; b < JUDGE_BLOCKS; b++)
+        work_us += a->blocks >> b & 1 ? x->work_us[b] : 0;
+    rate = work_us > 0 ? a->excess_us / work_us : 0;
+    *added_us = 0;
+    for (uint32_t p = 0; p < w->p->n; p++)
+        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++) {
+            float us = isfinite(run->items[i].own_us) ? run->items[i].own_us
+                                                      : 0;
+
+            own[i] = us;
+            if (i == run->first[p] || !is_about(w, a, p))
+                continue;
+            own[i] += us * (float) rate;
+            if (p == a->process)
+                *added_us += (double) us * rate;
+        }
+}
+
+/* Returns the part of an excess by which the run becomes longer, by the start
+ * of the run, which can be followed: what the excess that is there costs, or,
+ * of who is late in a part of the run, what it would cost there. base_us: as it
+ * is. NAN: no memory. */
+static double price_of_excess(struct work *w, const struct judge_answer *a,
+                              float *own, double base_us)
+{
+    const struct judge_run *run = w->run;
+    double us, changed_us = 0;
+    int rc;
+
+    if (a->blocks == UINT32_MAX) {
+        for (uint32_t i = run->first[a->process];
+             i < run->first[a->process + 1]; i++)
+            if (isfinite(w->excess[i]))
+                changed_us += (double) w->excess[i] * a->part;
+        rc = run_without(w, a, 1, own, &us);
+    } else {
+        add_excess(w, a, own, &changed_us);
+        rc = judge_walk(w->run, own, &us);
+    }
+    if (rc < 0)
+        return NAN;
+    return changed_us > 0 ? fmin(fabs(base_us - us) / changed_us, 1) : 0;
+}
+
+/* Returns how long processes were in operations, the median. */
+static double usual_comm(const struct work *w)
+{
+    for (size_t p = 0; p < w->p->n; p++)
+        w->scratch[p] = w->j->processes[p].comm_us;
+    return stats_median(w->scratch, w->p->n);
+}
+
+/* As price_all, for a run of which only the start can be followed. A stall
+ * costs no more than another process was in flight for, and nobody costs more
+ * than the others were in operations, as where a clock is set. 0 or -1. */
+static int price_kept(struct work *w)
+{
+    struct judge *j = w->j;
+    float *own = malloc(((size_t) w->run->first[w->p->n] + 1) * sizeof(*own));
+    double base_us = 0, comm_us = usual_comm(w);
+    size_t kept = 0, late = 0;
+    int rc = own ? 0 : -1;
+
+    for (size_t i = 0; i < j->n; i++)
+        late += j->answers[i].kind != JUDGE_STALL;
+    if (rc == 0 && late)
+        rc = run_without(w, NULL, 0, own, &base_us);
+    j->replayed = !late || base_us > REPLAYED * w->together_us;
+    for (size_t i = 0; rc == 0 && i < j->n; i++) {
+        struct judge_answer *a = &j->answers[i];
+
+        if (a->kind == JUDGE_STALL) {
+            double most_us = judge_kept_wait(w->run, a->process);
+
+            a->cost_us = 0;
+            for (size_t k = 0; k < a->times; k++)
+                a->cost_us += fmin(a->waits[k].us, most_us);
+        } else if (j->replayed) {
+            double part = price_of_excess(w, a, own, base_us);
+
+            rc = isnan(part) ? -1 : 0;
+            a->cost_us = fmin(part * a->excess_us, comm_us);
+        }
+    }
+    for (size_t i = 0; rc == 0 && i < j->n; i++)
+        if (isnan(j->answers[i].cost_us) || j->answers[i].cost_us > w->worth_us)
+            j->answers[kept++] = j->answers[i];
+        else
+            free(j->answers[i].waits);
+    j->n = rc == 0 ? kept : j->n;
+    if (rc == 0 && j->n)
+        qsort(j->answers, j->n, sizeof(*j->answers), by_cost);
+    free(own);
+    return rc;
+}
+
 /* --- all ------------------------------------------------------------------ */
 
 /* Returns why the matrix says nothing; NULL: it does. */
@@ -1246,49 +1401,6 @@ static void drop_crowd(struct judge *j)
     for (size_t i = 0; i < j->n; i++)
         j->crowd += j->answers[i].kind == JUDGE_STALL;
     judge_drop_answers(j);
-}
-
-/* Names who stalls by the longest intervals of the whole run. What else was
- * named is of its start. The walk does not reach them: a stall costs no more
- * than another process was in flight for. 0 or -1. */
-static int judge_kept(struct work *w)
-{
-    const struct judge_run *run = w->run;
-    struct judge *j = w->j;
-    size_t n = run->kept_first[w->p->n], before = j->n, kept = before;
-    bool *stall = calloc(n + 1, sizeof(*stall));
-    bool *named = calloc(w->p->n + 1, sizeof(*named));
-    double worth_us = JUDGE_WORTH * j->run_us;
-    int rc = stall && named ? 0 : -1;
-
-    if (rc == 0)
-        rc = judge_stalls_find(j, run, run->kept_excess, worth_us, stall) < 0 ||
-                     judge_kept_sum(j, run) < 0 ||
-                     judge_stalls_name(j, run, run->kept_excess, stall, named) <
-                         0
-                 ? -1
-                 : 0;
-    for (size_t i = before; rc == 0 && i < j->n; i++) {
-        struct judge_answer *a = &j->answers[i];
-        double most_us = judge_kept_wait(run, a->process);
-
-        a->cost_us = 0;
-        for (size_t k = 0; k < a->times; k++)
-            a->cost_us += fmin(a->waits[k].us, most_us);
-        if (a->cost_us > worth_us)
-            j->answers[kept++] = *a;
-        else
-            free(a->waits);
-    }
-    j->kept = rc == 0;
-    j->n = rc == 0 ? kept : j->n;
-    if (rc == 0 && j->n - before > MOST_NAMED)
-        drop_crowd(j);
-    if (rc == 0 && j->n)
-        qsort(j->answers, j->n, sizeof(*j->answers), by_cost);
-    free(stall);
-    free(named);
-    return rc;
 }
 
 /* Makes one answer of those about all processes of a host: each of them is late
@@ -1397,16 +1509,16 @@ static int judge_all(struct work *w)
             rc = name_process(w, p, named);
     if (rc == 0)
         rc = join_nodes(w);
-    if (rc == 0 && !w->run->kept)
-        rc = judge_stalls_name(j, w->run, w->excess, w->stall, named);
+    if (rc == 0)
+        rc = judge_stalls_name(j, w->run,
+                               w->run->kept ? w->run->kept_excess : w->excess,
+                               w->stall, named);
     if (rc == 0)
         drop_late_mates(w);
     if (rc == 0 && j->n > MOST_NAMED)
         drop_crowd(j);
     free(named);
-    if (rc == 0)
-        rc = price_all(w);
-    return rc == 0 && w->run->kept ? judge_kept(w) : rc;
+    return rc < 0 ? -1 : w->run->kept ? price_kept(w) : price_all(w);
 }
 
 /* Follows the clocks, or takes those of the records. 0 or -1. */
@@ -1459,19 +1571,22 @@ struct judge *judge_run(const struct jp_result *r, const struct jp_processes *p,
         rc = 0;
         goto out;
     }
+    j->kept = run.kept;
     j->run_us = run_us > 0 ? run_us : fmax(j->clock_us, run.kept_us);
-    w.worth_us = JUDGE_WORTH * (j->part ? j->clock_us : j->run_us);
+    w.worth_us = JUDGE_WORTH * (j->part && !j->kept ? j->clock_us : j->run_us);
     j->processes = calloc(p->n + 1, sizeof(*j->processes));
     w.excess = calloc((size_t) j->events + 1, sizeof(*w.excess));
-    w.stall = calloc((size_t) j->events + 1, sizeof(*w.stall));
+    w.stall = calloc((run.kept ? run.kept_first[p->n] : (size_t) j->events) + 1,
+                     sizeof(*w.stall));
     w.scratch = calloc(3 * p->n + JUDGE_BLOCKS, sizeof(*w.scratch));
     if (!j->processes || !w.excess || !w.stall || !w.scratch ||
         sort_members(&w) < 0)
         goto out;
     scale(&w);
     rc = set_excess(&w);
-    if (rc == 0 && !run.kept)
-        rc = judge_stalls_find(j, &run, w.excess, w.worth_us, w.stall);
+    if (rc == 0)
+        rc = judge_stalls_find(j, &run, run.kept ? run.kept_excess : w.excess,
+                               w.worth_us, w.stall);
     if (rc == 0)
         rc = measure(&w);
     if (rc == 0) {
@@ -1521,13 +1636,13 @@ bool judge_compare(const struct judge *j, const enum judge_side *side, size_t n,
 
 bool judge_speaks(const struct judge *j)
 {
-    return j->usable && !j->part && (j->replayed || !j->n) &&
+    return j->usable && (!j->part || j->kept) && (j->replayed || !j->n) &&
            (j->timed || j->clock_us <= JUDGE_OVERLAP * j->run_us);
 }
 
 bool judge_speaks_of_part(const struct judge *j)
 {
-    return j->usable && j->part && j->timed && j->clock_us > 0 &&
+    return j->usable && j->part && !j->kept && j->timed && j->clock_us > 0 &&
            j->clock_us <= j->run_us;
 }
 

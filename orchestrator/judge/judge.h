@@ -44,10 +44,12 @@
  * all processes and questions. The smallest effect is the same threshold.
  *
  * Bounds. 4 Mi operations of processes (aggregate/timeline.h), 40 bytes each at
- * most while they are judged. Time is O(n log n) of them. Of a longer run the
- * start is judged so, and single intervals of all of the run by the longest
- * ones of each process, which the aggregation keeps (aggregate/intervals.h), if
- * records have start and end.
+ * most while they are judged. Time is O(n log n) of them. A longer run is
+ * judged by what the aggregation keeps of all of it (aggregate/intervals.h), if
+ * records have start and end: the own time of each process by bins of time,
+ * which give the blocks, and its longest intervals, which give the stalls.
+ * Roles, and what an excess costs, are those of the start. By durations alone
+ * the start is all that is judged.
  */
 #ifndef JP_JUDGE_JUDGE_H
 #define JP_JUDGE_JUDGE_H
@@ -172,7 +174,8 @@ struct judge_process {
     double out_us;        /* total_us of its mates on other hosts; NAN: none */
     double comm_us;       /* in operations */
     uint64_t intervals;   /* that were compared */
-    uint64_t later;       /* ... in which its own time was longer */
+    uint64_t later;       /* ... in which its own time was longer; UINT64_MAX:
+                             unknown, as they were compared by blocks */
     uint32_t closest;     /* the communicator that it uses most; UINT32_MAX */
     double net_us; /* how much longer its operations take without waiting than
                       the median of the role */
@@ -188,13 +191,14 @@ struct judge {
     bool usable; /* otherwise `why`, and nothing else, is set */
     const char *why;
     bool timed;       /* by start and end, not by durations alone */
-    bool part;        /* of the start of the run only */
-    bool kept;        /* ... but stalls of all of it: by the longest intervals.
-                         Of each process total_us, comm_us and intervals are of
-                         all of it, too */
-    bool replayed;    /* with nothing changed the walk gives the run. If not,
-                         costs are NAN: operations overlap in an order that
-                         the walk does not follow */
+    bool part;        /* only the start of the run was followed */
+    bool kept;        /* ... but all of it is judged: by the own times and the
+                         longest intervals that were kept. turns_us and net_us
+                         are of the start */
+    bool replayed;    /* with nothing changed the walk gives the run, or nobody
+                         is named whose cost needs it. If not, costs are NAN,
+                         but those of stalls that were kept: operations overlap
+                         in an order that the walk does not follow */
     uint64_t events;  /* operations of processes */
     uint64_t lacking; /* ... which a member lacked, or that were out of order */
     double clock_us;  /* the longest clock at the end */
@@ -220,9 +224,9 @@ struct judge *judge_run(const struct jp_result *result,
                         const struct jp_processes *processes, double run_us);
 void judge_destroy(struct judge *judge);
 
-/* Returns true if names may be given: the whole run was followed, what they
- * cost is known, and clocks by durations are no longer than the run, as they
- * are where operations overlap computation. */
+/* Returns true if names may be given: the whole run was judged, what they cost
+ * is known, and clocks by durations are no longer than the run, as they are
+ * where operations overlap computation. */
 bool judge_speaks(const struct judge *judge);
 
 /* Returns true if only a part of the run was followed (clock_us of run_us), by
@@ -268,6 +272,7 @@ struct judge_item {
 struct judge_kept {
     const struct intervals *of; /* of its timeline; NULL: it has no records */
     struct judge_place *places; /* [series] owned; sn is not set */
+    double begin_us;            /* when the run began, by its clock */
 };
 
 /* What operations are numbered by. */
@@ -304,7 +309,8 @@ struct judge_run {
     uint32_t *kept_first;    /* [process] its first one among those of all */
     float *kept_excess;      /* of each of them. NAN: nothing to compare with */
     double kept_us;          /* the longest time from first start to last end */
-    const char *why;         /* NULL: fine */
+    double (*kept_own)[JUDGE_BLOCKS]; /* [process] own time by parts of it */
+    const char *why;                  /* NULL: fine */
 };
 
 /* Fills items (own times of timed records, too), roles and columns; own times
@@ -342,9 +348,8 @@ struct operations;
 int judge_kept_fill(struct judge_run *run, const struct operations *from);
 void judge_kept_fini(struct judge_run *run);
 
-/* Makes what is known of processes that of all of the run: total_us, comm_us
- * and intervals. After stalls were found. 0, or -1: no memory. */
-int judge_kept_sum(struct judge *judge, const struct judge_run *run);
+/* Returns in which part of the run, 0 to 1, a process was at that time. */
+double judge_kept_at(const struct judge_run *run, size_t process, uint64_t us);
 
 /* Returns the longest time that an operation of another process was in flight,
  * without the start. */

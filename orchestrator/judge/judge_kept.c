@@ -1,8 +1,9 @@
-/* judge_kept.c - single intervals of a run that is longer than its timelines.
+/* judge_kept.c - a run that is longer than its timelines.
  *
- * Of each process the aggregation has kept the longest intervals of the whole
- * run (aggregate/intervals.h). Each is compared with what others of its role
- * did then: before the same operation, or at the same time, whichever is
+ * Of each process the aggregation has kept its own time by bins of time, and
+ * the longest intervals, of the whole run (aggregate/intervals.h). The bins
+ * make the blocks of the run. Each interval is compared with what others of its
+ * role did then: before the same operation, or at the same time, whichever is
  * longer. So a pause of all of them is no excess of any.
  */
 #include "orchestrator/judge/judge.h"
@@ -71,9 +72,11 @@ void judge_kept_fini(struct judge_run *run)
     free(run->kept);
     free(run->kept_first);
     free(run->kept_excess);
+    free(run->kept_own);
     run->kept = NULL;
     run->kept_first = NULL;
     run->kept_excess = NULL;
+    run->kept_own = NULL;
 }
 
 /* --- excess --------------------------------------------------------------- */
@@ -204,6 +207,69 @@ out:
     return rc;
 }
 
+/* --- blocks --------------------------------------------------------------- */
+
+/* Sets when the run began, by the clock of each process. Clocks of hosts agree
+ * far better than processes begin together. One is off if a process both begins
+ * and ends earlier, or later, than the others by more than a block: processes
+ * end together. 0, or -1: no memory. */
+static int set_begins(struct judge_run *run)
+{
+    double *first = calloc(2 * run->p->n + 1, sizeof(*first));
+    double *last = first + run->p->n, begin, end;
+    size_t n = 0;
+
+    if (!first)
+        return -1;
+    for (size_t p = 0; p < run->p->n; p++)
+        if (run->kept[p].of) {
+            first[n] = (double) run->kept[p].of->first_us;
+            last[n++] = (double) run->kept[p].of->clock_us;
+        }
+    begin = n ? stats_median(first, n) : 0;
+    end = n ? stats_median(last, n) : 0;
+    free(first);
+    for (size_t p = 0; p < run->p->n; p++) {
+        const struct intervals *of = run->kept[p].of;
+        double early = of ? (double) of->first_us - begin : 0;
+        double off = of ? (double) of->clock_us - end : 0;
+        double least = fmin(fabs(early), fabs(off));
+
+        run->kept[p].begin_us =
+            begin +
+            (early * off > 0 && least > run->kept_us / JUDGE_BLOCKS ? off : 0);
+    }
+    return 0;
+}
+
+double judge_kept_at(const struct judge_run *run, size_t process, uint64_t us)
+{
+    double at = ((double) us - run->kept[process].begin_us) / run->kept_us;
+
+    return fmin(fmax(at, 0), 1);
+}
+
+/* Shares the own time of a process out to the blocks. What it did while the
+ * recording was off is not known. */
+static void fill_blocks(struct judge_run *run, size_t p)
+{
+    const struct strip *own = run->kept[p].of->own;
+
+    for (unsigned i = 0; i < own->n; i++) {
+        uint64_t begin = (own->first + i) << own->shift;
+        uint64_t end = (own->first + i + 1) << own->shift;
+        double from = judge_kept_at(run, p, begin) * JUDGE_BLOCKS;
+        double to = judge_kept_at(run, p, end) * JUDGE_BLOCKS;
+
+        if (!(to > from) || judge_is_paused(run->r, begin, end))
+            continue;
+        for (unsigned k = (unsigned) from; k < JUDGE_BLOCKS && k < to; k++)
+            run->kept_own[p][k] += (double) own->keys[0].us[i] *
+                                   (fmin(k + 1, to) - fmax(k, from)) /
+                                   (to - from);
+    }
+}
+
 int judge_kept_fill(struct judge_run *run, const struct operations *from)
 {
     size_t n = run->p->n;
@@ -228,41 +294,16 @@ int judge_kept_fill(struct judge_run *run, const struct operations *from)
         if (name_places(from, &run->kept[p]) < 0)
             return -1;
     }
+    run->kept_own = calloc(n + 1, sizeof(*run->kept_own));
+    if (!run->kept_own || set_begins(run) < 0)
+        return -1;
+    for (size_t p = 0; p < n; p++)
+        if (run->kept[p].of)
+            fill_blocks(run, p);
     return compare(run);
 }
 
-/* --- sums ----------------------------------------------------------------- */
-
-int judge_kept_sum(struct judge *j, const struct judge_run *run)
-{
-    size_t n = run->p->n;
-    double *own = calloc(n + 1, sizeof(*own));
-
-    if (!own)
-        return -1;
-    for (uint32_t k = 0; k < run->n_roles; k++) {
-        size_t of = 0;
-        double usual;
-
-        for (size_t p = 0; p < n; p++)
-            if (run->role[p] == k && run->kept[p].of)
-                own[of++] = (double) run->kept[p].of->own_us;
-        usual = of ? stats_median(own, of) : 0;
-        for (size_t p = 0; p < n; p++) {
-            const struct intervals *its = run->kept[p].of;
-            struct judge_process *x = &j->processes[p];
-
-            if (run->role[p] != k || !its)
-                continue;
-            x->total_us = (double) its->own_us - usual - x->stalls_us;
-            x->comm_us = (double) (its->clock_us - its->first_us) -
-                         (double) its->own_us;
-            x->intervals = its->ops;
-        }
-    }
-    free(own);
-    return 0;
-}
+/* --- waits ---------------------------------------------------------------- */
 
 double judge_kept_wait(const struct judge_run *run, size_t process)
 {

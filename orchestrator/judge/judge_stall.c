@@ -148,13 +148,9 @@ static uint64_t count_of(const struct judge_run *run, size_t process)
 /* Returns when the interval was over, as a part of the run. */
 static float at_of(const struct judge_run *run, size_t process, uint32_t i)
 {
-    const struct interval *x;
-
-    if (!run->kept)
-        return run->items[i].at;
-    x = kept_of(run, process, i);
-    return (float) ((double) (x->to_us - run->kept[process].of->first_us) /
-                    run->kept_us);
+    return run->kept ? (float) judge_kept_at(run, process,
+                                             kept_of(run, process, i)->to_us)
+                     : run->items[i].at;
 }
 
 /* Returns true if the start of the run is over, by time or by the number of

@@ -44,6 +44,16 @@ static void assert_interval(const struct intervals *p, size_t i, uint64_t from,
     assert_string_equal(p->series[p->at[i].series].func, "AllReduce");
 }
 
+/* Returns the own time of all bins. */
+static uint64_t sum_of(const struct strip *own)
+{
+    uint64_t us = 0;
+
+    for (unsigned i = 0; i < own->n; i++)
+        us += own->keys[0].us[i];
+    return us;
+}
+
 /* Operations that began later but ended earlier come first: what is in flight
  * is no interval. */
 static void late_records(void **state)
@@ -63,6 +73,7 @@ static void late_records(void **state)
     assert_interval(p, 1, 200, 210, 3);
     assert_interval(p, 2, 260, 400, 5); /* the longer part */
     assert_int_equal(p->own_us, 30 + 10 + 10 + 140);
+    assert_int_equal(sum_of(p->own), p->own_us);
     assert_int_equal(p->ops, 6);
     assert_int_equal(p->clock_us - p->first_us, 410);
     intervals_destroy(p);
@@ -145,6 +156,10 @@ static void pieces_are_the_whole(void **state)
         assert_int_equal(p->n, whole->n);
         assert_int_equal(p->ops, whole->ops);
         assert_int_equal(p->own_us, whole->own_us);
+        assert_int_equal(sum_of(p->own), p->own_us);
+        assert_int_equal(p->own->n, whole->own->n);
+        for (unsigned i = 0; i < p->own->n; i++)
+            assert_int_equal(p->own->keys[0].us[i], whole->own->keys[0].us[i]);
         assert_int_equal(p->least_us, whole->least_us);
         for (size_t i = 0; i < p->n; i++) {
             assert_int_equal(p->at[i].from_us, whole->at[i].from_us);

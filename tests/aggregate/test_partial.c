@@ -709,11 +709,11 @@ static void refuses_another_layout(void **state)
     uint8_t *bytes = make(*state, &n);
 
     assert_true(takes(bytes, n, NULL));
-    jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, 32);
+    jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, 64);
     assert_false(takes(bytes, n, &err));
     assert_non_null(strstr(err.text,
-                           "a partial of version 32; this release reads 5 to 8 "
-                           "and 64"));
+                           "a partial of version 64; this release reads 5 to 8 "
+                           "and 128"));
     free(bytes);
 }
 

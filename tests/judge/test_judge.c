@@ -948,7 +948,8 @@ static void kept_once(void **state)
         cut_lines(true);
         j = make_stops((enum noise) noise, &stop, 1, 5, true);
         assert_true(j->usable && j->part && j->kept);
-        assert_false(judge_speaks(j));
+        assert_true(judge_speaks(j));
+        assert_false(judge_speaks_of_part(j));
         assert_int_equal(j->n, 1);
         assert_int_equal(j->answers->kind, JUDGE_STALL);
         assert_int_equal(j->answers->process, 3);
@@ -967,6 +968,43 @@ static void kept_once(void **state)
         assert_int_equal(j->n, 0);
         end(j);
     }
+    whole_lines();
+}
+
+/* A process computes longer by 0.1 ms all along, or from 0.7 of the run on,
+ * where its timeline has ended long before. */
+static void kept_late(void **state)
+{
+    static const unsigned from[] = {0, 7 * OPS / 10};
+    struct stop stops[OPS];
+
+    (void) state;
+    for (unsigned k = 0; k < 2; k++)
+        for (uint64_t seed = 0; seed < 5; seed++) {
+            size_t n = 0;
+            struct judge *j;
+
+            for (unsigned i = from[k]; i < OPS; i++)
+                stops[n++] = (struct stop){5, i, 100};
+            cut_lines(true);
+            j = make_stops(USUAL, stops, n, seed, true);
+            assert_true(j->kept && judge_speaks(j));
+            assert_int_equal(j->n, 1);
+            assert_int_equal(j->answers->process, 5);
+            assert_int_equal(j->answers->kind, k ? JUDGE_ONSET : JUDGE_LATE);
+            assert_true(fabs(j->answers->excess_us - 100.0 * n) < 10.0 * n);
+            /* of eight that vary by 40 us, the last one is at 36 */
+            assert_true(j->answers->cost_us > 60.0 * n &&
+                        j->answers->cost_us < 105.0 * n);
+            assert_true(!k || fabs(j->answers->from - 0.7) < 0.04);
+            assert_true(j->processes[5].later == UINT64_MAX);
+            end(j);
+            cut_lines(false);
+            j = make_stops(USUAL, stops, n, seed, true);
+            assert_false(judge_speaks(j));
+            assert_int_equal(j->n, k ? 0 : 1); /* of the start */
+            end(j);
+        }
     whole_lines();
 }
 
@@ -1077,8 +1115,8 @@ int main(void)
         cmocka_unit_test(stalls_off),     cmocka_unit_test(stalls_least),
         cmocka_unit_test(stalls_of_all),  cmocka_unit_test(stalls_of_late),
         cmocka_unit_test(stalls_again),   cmocka_unit_test(stalls_alone),
-        cmocka_unit_test(kept_once),
-        cmocka_unit_test(kept_rare),      cmocka_unit_test(kept_many),
+        cmocka_unit_test(kept_once),      cmocka_unit_test(kept_rare),
+        cmocka_unit_test(kept_many),      cmocka_unit_test(kept_late),
         cmocka_unit_test(kept_clean),     cmocka_unit_test(kept_least),
         cmocka_unit_test(heats),
     };
