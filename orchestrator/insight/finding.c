@@ -145,10 +145,7 @@ static double weight(const struct jp_finding *f)
     return isfinite(f->cost_us) ? f->cost_us : 0;
 }
 
-/* Drops findings with a 95 % interval that contains 0: their effect may be
- * nothing, and the report must not accuse a rank by chance. An unknown interval
- * (NAN) stays. */
-static void drop_doubtful(struct jp_findings *list)
+void findings_drop_doubtful(struct jp_findings *list)
 {
     size_t kept = 0;
 
@@ -176,7 +173,6 @@ bool findings_has_late(const struct jp_findings *list)
 
 void findings_sort(struct jp_findings *list)
 {
-    drop_doubtful(list);
     /* Insertion sort, which is stable: findings are few, and equal ones keep
      * the order in which they were found. */
     for (size_t i = 1; i < list->n; i++) {

@@ -211,9 +211,13 @@ char *finding_loss(const struct jp_finding *finding, char buf[JP_FINDING_LOSS]);
 #define FINDING_LOSS(finding)                                                  \
     finding_loss((finding), (char[JP_FINDING_LOSS]){0})
 
+/* Drops findings with a 95 % interval that contains 0: their effect may be
+ * nothing, and the report must not accuse a rank by chance. An unknown interval
+ * (NAN) stays. */
+void findings_drop_doubtful(struct jp_findings *list);
+
 /* Sorts by kind in the order of the enum (waits by turns as an imbalance), then
- * by cost. Drops findings with an
- * interval that includes zero. */
+ * by cost. */
 void findings_sort(struct jp_findings *list);
 
 /* Whether a rank or a node is late. */

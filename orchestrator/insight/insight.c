@@ -708,7 +708,8 @@ static bool has_hang(const struct jp_findings *findings)
 }
 
 /* Analyses a result. Hangs are looked for first, so a hang is the first finding
- * (has_hang). Findings are replayed before they are sorted. whole: no record is
+ * (has_hang). Doubtful findings are dropped before the others are replayed, as
+ * what one of several costs depends on all of them. whole: no record is
  * missing. */
 static int analyse_result(struct jp_insight *x, const struct jp_nodes *nodes,
                           const struct jp_result *r, bool whole,
@@ -756,6 +757,7 @@ static int analyse_result(struct jp_insight *x, const struct jp_nodes *nodes,
         hypothesis_set(h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_JUDGED, NAN,
                        HYPOTHESIS_BLIND);
     found = x->findings.n;
+    findings_drop_doubtful(&x->findings);
     if (rc == 0)
         rc = whatif_findings(r, p, &x->findings, &x->replay);
     if (x->findings.n < found) { /* whose lateness was not stated */

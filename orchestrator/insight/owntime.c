@@ -116,7 +116,9 @@ int owntime_fill(const struct jp_result *r, const struct jp_processes *p,
     snprintf(f->host, sizeof(f->host), "%s", p->hosts[a->host].host);
     if (waiters.comm_us > 0)
         finding_measure(f, fmin(a->cost_us / waiters.comm_us, 1),
-                        a->error_us / waiters.comm_us);
+                        /* as sure as the excess is */
+                        a->cost_us / waiters.comm_us * a->error_us /
+                            a->excess_us);
     f->evidence = x->intervals;
     /* each of them loses the time by which the run is longer */
     finding_cost(findings, f, a->cost_us * waiters.n);

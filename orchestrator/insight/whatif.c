@@ -210,8 +210,8 @@ static int list_subjects(struct whatif *w, bool minor)
 
 static bool is_of_ranks(const struct jp_finding *f)
 {
-    return f->kind == JP_FINDING_LATE_RANK ||
-           f->kind == JP_FINDING_LATE_NODE || finding_is_stall(f->kind);
+    return f->kind == JP_FINDING_LATE_RANK || f->kind == JP_FINDING_LATE_NODE ||
+           finding_is_stall(f->kind);
 }
 
 /* Returns true if the others wait, and the replay says that nothing is saved:
@@ -220,9 +220,8 @@ static bool is_unknown(const struct subject *s)
 {
     double worth = replay_worth(&s->gain);
 
-    return !isfinite(worth) ||
-           (worth < SURE && s->f->of_run > SURED * worth &&
-            s->f->of_run > SURE);
+    return !isfinite(worth) || (worth < SURE && s->f->of_run > SURED * worth &&
+                                s->f->of_run > SURE);
 }
 
 /* Returns true if the replay says that a late rank or node costs next to

@@ -570,8 +570,7 @@ static void judge(struct replay *x, struct replay_state *state)
                     fabs(state->replayed_us - state->recorded_us) <=
                         REPLAY_OFF * state->recorded_us &&
                     (double) state->lacking <=
-                        REPLAY_LACKING *
-                            (double) state->events;
+                        REPLAY_LACKING * (double) state->events;
 }
 
 struct replay *replay_create(const struct jp_result *result,

@@ -561,8 +561,8 @@ static int hasten_links(struct replay *x, const struct replay_cause *cause,
     for (size_t i = 0; i < n; i = end) {
         for (end = i + 1; end < n && list[end].kind == list[i].kind; end++)
             ;
-        rc |= compare_kind(x, list + i, end - i, cause, scale, medians,
-                           scratch);
+        rc |=
+            compare_kind(x, list + i, end - i, cause, scale, medians, scratch);
     }
 out:
     free(list);
@@ -757,20 +757,20 @@ static int ask(struct replay *x, struct asked *a, struct replay_gain *gains,
     }
     for (size_t i = 0; i < a->n; i++)
         if (a->changes[i].known)
-            gains[i].share =
-                worth > 0 ? *all * replay_worth(&gains[i]) / worth : 0;
+            gains[i].share = worth > 0 ? *all * replay_worth(&gains[i]) / worth
+                                       : 0;
     return 0;
 }
 
 int replay_gains(struct replay *x, const struct replay_cause *causes, size_t n,
                  struct replay_gain *gains, double *all)
 {
-    struct asked a = {.changes = calloc(n + 1, sizeof(*a.changes)),
-                      .n = n,
-                      .chosen = calloc(n + 1, sizeof(*a.chosen)),
-                      .own = calloc((size_t) x->n_events + 1, sizeof(*a.own)),
-                      .released = calloc((size_t) x->n_events + 1,
-                                         sizeof(*a.released))};
+    struct asked a = {
+        .changes = calloc(n + 1, sizeof(*a.changes)),
+        .n = n,
+        .chosen = calloc(n + 1, sizeof(*a.chosen)),
+        .own = calloc((size_t) x->n_events + 1, sizeof(*a.own)),
+        .released = calloc((size_t) x->n_events + 1, sizeof(*a.released))};
     int rc = -1;
 
     *all = NAN;

@@ -113,6 +113,8 @@ JP_GETTER(finding_cost, jp_finding,
 JP_GETTER(finding_gpu_time, jp_finding, value_positive(v, at->cost_us))
 JP_GETTER(finding_of_run, jp_finding, value_positive(v, at->of_run))
 JP_GETTER(finding_gain, jp_finding, value_positive(v, at->gain))
+JP_GETTER(finding_gain_last, jp_finding, value_positive(v, at->gain_last))
+JP_GETTER(finding_gain_all, jp_finding, value_positive(v, at->gain_all))
 JP_GETTER(finding_gain_kind, jp_finding,
           value_text(v, finding_gains[at->gain_kind]))
 JP_GETTER(finding_low, jp_finding, value_positive(v, at->low))
@@ -192,12 +194,13 @@ static const struct jp_column findings[] = {
      "number of operations that show it", .get = get_finding_evidence},
     {"cost_us", JP_COL_US, JP_MAYBE, 15,
      .help = "GPU time that is lost: the waits of the others, no more than the "
-             "replay without a late rank, node or stall saves them if nothing "
-             "else was found, or the network's additional time",
+             "replay without a late rank, node or stall saves them (of "
+             "several, its share), or the network's additional time",
      .get = get_finding_cost},
     {"gain", JP_COL_SHARE, JP_MAYBE, 16,
-     .help = "share of the run's time that a repair saves, by a replay of the "
-             "recorded run without the fault; null: not replayed",
+     .help = "share of the run's time that a repair saves if nothing else is "
+             "repaired, by a replay of the recorded run without the fault; "
+             "null: not replayed",
      .get = get_finding_gain},
     {"gain_kind", JP_COL_WORD, JP_MAYBE, 17,
      .help = "how much of the run was replayed: all of it (replayed), its "
@@ -236,6 +239,14 @@ static const struct jp_column findings[] = {
     {"phase_share", JP_COL_SHARE, JP_MAYBE, 26,
      .help = "of its lateness that is in this phase",
      .get = get_finding_phase_share},
+    {"gain_last", JP_COL_SHARE, JP_MAYBE, 27,
+     .help = "what its repair saves once all other replayed findings are "
+             "repaired: what it would cost alone; null: there is no other",
+     .get = get_finding_gain_last},
+    {"gain_all", JP_COL_SHARE, JP_MAYBE, 28,
+     .help = "what a repair of all replayed findings saves, of it too; null: "
+             "there is no other",
+     .get = get_finding_gain_all},
     {"where", JP_COL_PROSE, JP_TIP, 0, 3, 0, "Where", "as far as it is known",
      .get = get_finding_where},
     {"part", JP_COL_FIGURE, JP_TIP | JP_MAYBE, 0, 4, 0, "Share",

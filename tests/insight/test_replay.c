@@ -386,6 +386,100 @@ static void overlap_costs_once(void **state)
     end();
 }
 
+/* Four ranks meet after 1,000 us of work each, 400 times. */
+static void meet_late(const double late_us[4])
+{
+    uint32_t c;
+
+    begin(4);
+    c = add_comm(0, 1, 4);
+    for (unsigned s = 0; s < 400; s++) {
+        for (uint32_t p = 0; p < 4; p++)
+            run.clock[p] += 1000 + late_us[p] + s % 3;
+        meet(c, 0, 1, 200);
+    }
+    make();
+}
+
+/* Ranks 1 and 2 are late in the same operations: who mends one of them still
+ * waits for the other. */
+static void two_hide_each_other(void **state)
+{
+    const size_t who[] = {1, 2};
+    const struct replay_cause causes[] = {
+        {REPLAY_LATE, .processes = &who[0], .n = 1, .from_us = NAN},
+        {REPLAY_LATE, .processes = &who[1], .n = 1, .from_us = NAN}};
+    struct replay_gain gains[2];
+    double all, of = 1000 + 300 + 1 + 200;
+
+    (void) state;
+    meet_late((double[4]){0, 300, 300, 0});
+    assert_true(run.state.usable);
+    assert_int_equal(replay_gains(run.replay, causes, 2, gains, &all), 0);
+    assert_near(all, 300 / of);
+    for (int i = 0; i < 2; i++) {
+        assert_near(gains[i].alone, 0);
+        assert_near(gains[i].last, 300 / of);
+        assert_near(gains[i].share, 150 / of);
+    }
+    end();
+    /* the later one alone makes the others wait for 200 us longer */
+    meet_late((double[4]){0, 300, 100, 0});
+    assert_int_equal(replay_gains(run.replay, causes, 2, gains, &all), 0);
+    assert_near(all, 300 / of);
+    assert_near(gains[0].alone, 200 / of);
+    assert_near(gains[0].last, 300 / of);
+    assert_near(gains[1].alone, 0);
+    assert_near(gains[1].last, 100 / of);
+    assert_near(gains[1].share, 300 / of * 100 / 400);
+    end();
+}
+
+static struct jp_finding *add_late_rank(struct jp_findings *findings,
+                                        int64_t process, double share)
+{
+    struct jp_finding *f = findings_add(findings, JP_FINDING_LATE_RANK);
+
+    assert_non_null(f);
+    f->process = process;
+    f->by_own_time = true;
+    finding_cost(findings, f, share * findings->gpus_us);
+    snprintf(f->text, sizeof(f->text), "late");
+    return f;
+}
+
+/* Each is told with its share; who is late by nothing is dropped, and then no
+ * part of what is said of the others. */
+static void findings_hide_each_other(void **state)
+{
+    struct jp_findings findings = {0};
+    double of = 1000 + 300 + 1 + 200;
+
+    (void) state;
+    meet_late((double[4]){0, 300, 300, 0});
+    findings.run_us = run.clock[0];
+    findings.gpus_us = 4 * run.clock[0];
+    for (int64_t p = 1; p < 4; p++)
+        add_late_rank(&findings, p, p < 3 ? 0.5 : 0.004);
+    assert_int_equal(
+        whatif_findings(&run.result, &run.processes, &findings, &run.state), 0);
+    assert_int_equal(findings.n, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct jp_finding *f = &findings.at[i];
+
+        assert_int_equal(f->process, i + 1);
+        assert_near(f->gain, 0);
+        assert_near(f->gain_last, 300 / of);
+        assert_near(f->gain_all, 300 / of);
+        assert_near(f->of_run, 150 / of * 3 / 4);
+        assert_non_null(strstr(f->text, "without it alone the run would take"));
+        assert_non_null(strstr(f->text, "less, without all 2 causes 20.0 % "
+                                        "less"));
+    }
+    findings_fini(&findings);
+    end();
+}
+
 static void lost_records(void **state)
 {
     uint32_t c;
@@ -531,6 +625,8 @@ int main(void)
         cmocka_unit_test(stages_are_evened),
         cmocka_unit_test(overlap_is_followed),
         cmocka_unit_test(overlap_costs_once),
+        cmocka_unit_test(two_hide_each_other),
+        cmocka_unit_test(findings_hide_each_other),
         cmocka_unit_test(lost_records),
         cmocka_unit_test(nothing_to_compare_with),
         cmocka_unit_test(part_of_the_run),
