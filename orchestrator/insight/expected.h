@@ -125,9 +125,8 @@ char *expected_functions(const struct jp_result *result,
 uint64_t gaps_unseen_waits(const struct jp_result *result);
 
 /* Writes which limit has left operations out, its value and who set it:
- * "disk=1M of a recording (option)", by the recorder's own word. Of older
- * recordings it may be unknown: then both.
- * Returns buf. */
+ * "disk=1M of a recording (option)", by the recorder's own word. Where older
+ * recordings do not say which limit it was, it writes both. Returns buf. */
 #define JP_GAPS_ROOM 224
 char *gaps_room(const struct jp_evidence *e, char buf[JP_GAPS_ROOM]);
 

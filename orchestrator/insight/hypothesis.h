@@ -98,7 +98,7 @@ struct jp_hypotheses {
 
 /* Answers a question. least: the smallest effect that would have been seen,
  * NAN: unknown. text (printf) may be NULL; of a question that is not
- * judged it is the reason, shorter than a line. "Not found" becomes "not
+ * judged it is the reason, which fits on a line. "Not found" becomes "not
  * judged" if only an impossible effect would have been seen. h may be NULL. */
 __attribute__((format(printf, 5, 6))) void
 hypothesis_set(struct jp_hypotheses *h, enum jp_hypothesis_id id,

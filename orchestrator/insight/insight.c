@@ -29,8 +29,8 @@
 #include "orchestrator/insight/stalls.h"
 #include "orchestrator/insight/whatif.h"
 
-/* Marks each question that has no answer yet as not judged. why: less than a
- * line. */
+/* Marks each question that has no answer yet as not judged. why: a clause that
+ * fits on a line. */
 static void answer_rest(struct jp_hypotheses *h, const char *why)
 {
     for (size_t i = 0; i < JP_N_HYPOTHESES; i++)
