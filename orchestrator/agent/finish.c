@@ -158,18 +158,16 @@ static pid_t fork_watcher(const struct words *w, int ready)
  * ceilings. The site's policy applies if job.conf cannot be read. */
 static uint64_t life_ms(const struct words *w)
 {
-    char *path = text_format("%s/" JP_JOBCONF_NAME, w->dir);
     struct jp_policy site, policy;
     struct jp_jobconf conf;
 
     ceiling_site(w->site, &site);
     policy = site;
-    if (path && jobconf_read_pinned(path, w->hash, &conf, NULL) == 0) {
+    if (jobconf_read_step(w->dir, w->hash, &conf, NULL) == 0) {
         policy = conf.policy;
         jobconf_fini(&conf);
     }
     ceiling_apply(&policy, &site);
-    free(path);
     return (uint64_t) confine_life_s(&policy, runmarks_there(w->dir)) * 1000;
 }
 
@@ -293,13 +291,11 @@ struct leaving {
 static void read_conf(const struct finish *finish, struct leaving *leaving)
 {
     const char *dir = finish->seat->dir;
-    char *path = text_format("%s/" JP_JOBCONF_NAME, dir);
     struct jp_policy policy = {.finish_limit_ms = JP_DEF_FINISH_LIMIT_MS};
-    /* The message if path is NULL; otherwise the reader overwrites it. */
-    struct jp_error err = {"out of memory"};
+    struct jp_error err = {""};
     struct jp_jobconf conf;
 
-    if (path && jobconf_read_pinned(path, finish->hash, &conf, &err) == 0) {
+    if (jobconf_read_step(dir, finish->hash, &conf, &err) == 0) {
         policy = conf.policy;
         leaving->processes = conf.ntasks;
         leaving->tells_late =
@@ -309,7 +305,6 @@ static void read_conf(const struct finish *finish, struct leaving *leaving)
         stepdir_log(dir, "%s: %s", finish->node, err.text);
     }
     ceiling_apply(&policy, NULL);
-    free(path);
     leaving->limit_ms = policy.finish_limit_ms;
 }
 
@@ -546,15 +541,14 @@ static void keep_partial(const struct leaving *leaving)
 static int remove_metrics(const struct leaving *leaving)
 {
     const struct jp_seat *seat = leaving->seat;
-    char *path = text_format("%s/" JP_JOBCONF_NAME, seat->dir);
     struct jp_sitefile file = {0};
     struct jp_site_metrics site;
     struct jp_jobconf conf;
 
-    if (path && plan_load_site(leaving->site, &file, NULL) == 0) {
+    if (plan_load_site(leaving->site, &file, NULL) == 0) {
         sitefile_metrics(&file, &site);
         if (site.spool &&
-            jobconf_read_pinned(path, leaving->hash, &conf, NULL) == 0) {
+            jobconf_read_step(seat->dir, leaving->hash, &conf, NULL) == 0) {
             const struct metricsfile_step step = {.job = seat->component,
                                                   .step = conf.step_id,
                                                   .nodeid = seat->nodeid};
@@ -564,7 +558,6 @@ static int remove_metrics(const struct leaving *leaving)
         }
         sitefile_fini(&file);
     }
-    free(path);
     return 0;
 }
 

@@ -333,15 +333,14 @@ static int make_both(const struct launch_place *place, struct jp_error *err)
 static int check_rival(const char *step_dir, uint64_t job_id,
                        struct jp_error *err)
 {
-    char *path = text_format("%s/" JP_JOBCONF_NAME, step_dir);
     char *done = text_format("%s/done", step_dir);
     struct jp_jobconf conf;
     int rc = 0;
 
-    if (!path || !done) {
+    if (!done) {
         rc = error_set(err, "out of memory");
     } else if (access(done, F_OK) == 0 &&
-               jobconf_read(path, &conf, NULL) == 0) {
+               jobconf_read_step(step_dir, NULL, &conf, NULL) == 0) {
         if (conf.job_id != job_id)
             rc = error_set(err,
                            "%s: is job %llu's, which may still run; put %%j "
@@ -349,7 +348,6 @@ static int check_rival(const char *step_dir, uint64_t job_id,
                            step_dir, (unsigned long long) conf.job_id);
         jobconf_fini(&conf);
     }
-    free(path);
     free(done);
     return rc;
 }

@@ -345,14 +345,10 @@ static int write_nodes(const struct inner *l, const struct shared *shared,
 static int prepare(const struct inner *l, struct shared *shared,
                    struct jp_error *err)
 {
-    char *path = text_format("%s/" JP_JOBCONF_NAME, l->dir);
     const struct backend_runner *runner;
     struct jp_jobconf conf;
-    int rc;
+    int rc = jobconf_read_step(l->dir, l->hash, &conf, err);
 
-    if (!path)
-        return error_set(err, "out of memory");
-    rc = jobconf_read_pinned(path, l->hash, &conf, err);
     if (rc == 0) {
         runner = backend_runner_of(l->backend->runner, &conf);
         if (runner->prepare)
@@ -361,7 +357,6 @@ static int prepare(const struct inner *l, struct shared *shared,
             shared->gatherer = runner;
         jobconf_fini(&conf);
     }
-    free(path);
     return rc < 0 ? -1 : 0;
 }
 

@@ -255,15 +255,12 @@ int supervise(const struct backend_runner *runner,
                       .node = node,
                       .title = title_of(place),
                       .parent = getppid()};
-    char *path = text_format("%s/" JP_JOBCONF_NAME, dir);
     struct jp_jobconf conf = {0};
     sigset_t set;
     int rc = -1;
 
     block(&set);
-    if (!path)
-        error_set(err, "out of memory");
-    else if (jobconf_read_pinned(path, place->hash, &conf, err) == 0 &&
+    if (jobconf_read_step(dir, place->hash, &conf, err) == 0 &&
              stepdir_prepare(dir, node, err) == 0) {
         w.runner = backend_runner_of(runner, &conf);
         rc = w.runner->start(&conf, dir, node, &w.state, err);
@@ -276,7 +273,6 @@ int supervise(const struct backend_runner *runner,
         rc = run_runner(&w, budget(&conf, place->option), err);
     w.runner->destroy(w.state);
     jobconf_fini(&conf);
-    free(path);
     return rc;
 }
 
@@ -349,13 +345,12 @@ static void end_rest(const struct backend_runner *runner,
                      const struct run_place *place)
 {
     const char *dir = place->dir, *node = place->node;
-    char *path = text_format("%s/" JP_JOBCONF_NAME, dir);
     struct jp_jobconf conf = {0};
     struct jp_error err;
 
-    if (path && jobconf_read_pinned(path, place->hash, &conf, &err) < 0)
+    if (jobconf_read_step(dir, place->hash, &conf, &err) < 0)
         stepdir_log(dir, "%s: %s: %s", node, title_of(place), err.text);
-    else if (path) {
+    else {
         runner = backend_runner_of(runner, &conf);
         if (runner->bypass)
             runner->bypass(&conf, node);
@@ -366,7 +361,6 @@ static void end_rest(const struct backend_runner *runner,
             runner->sweep(&conf, dir, node);
         jobconf_fini(&conf);
     }
-    free(path);
 }
 
 int supervise_guard(const struct backend_runner *runner,

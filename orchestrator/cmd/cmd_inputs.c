@@ -541,18 +541,16 @@ static int take_jobs(struct cmd_inputs *inputs)
  * frees; NULL without memory. */
 static char *name_of(const char *dir)
 {
-    char *path = text_format("%s/" JP_JOBCONF_NAME, dir);
     struct jp_jobconf conf;
     char buf[JP_JOBCONF_NAME_LEN], *name;
 
-    if (path && stepdir_has(dir, JP_JOBCONF_NAME) &&
-        jobconf_read(path, &conf, NULL) == 0) {
+    if (stepdir_has(dir, JP_JOBCONF_NAME) &&
+        jobconf_read_step(dir, NULL, &conf, NULL) == 0) {
         name = strdup(jobconf_step_name(&conf, buf));
         jobconf_fini(&conf);
     } else {
         name = strdup(dir);
     }
-    free(path);
     return name;
 }
 

@@ -262,18 +262,16 @@ static int session_open(struct report_session *s, const struct job *job,
     s->policy = site;
     s->over = true;
     for (size_t i = 0; i < job->n; i++) {
-        char *dir, *path;
+        char *dir;
         struct jp_jobconf conf;
 
         if (job->steps[i].group != group)
             continue;
         dir = text_format("%s/%s", job_dir, job->steps[i].name);
-        path = dir ? text_format("%s/" JP_JOBCONF_NAME, dir) : NULL;
         s->steps[s->n_steps] = dir;
         s->n_steps += dir != NULL;
-        if (path && jobconf_read(path, &conf, NULL) == 0)
+        if (dir && jobconf_read_step(dir, NULL, &conf, NULL) == 0)
             take_conf(s, &conf);
-        free(path);
     }
     if (s->has_conf) {
         s->policy = s->conf.policy;

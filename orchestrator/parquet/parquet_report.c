@@ -33,33 +33,10 @@ enum {
 
 /* --- types of columns ----------------------------------------------------- */
 
-/* The type of a column, by its kind and by the member that it comes from.
- * Counts that are means are reals. */
-static enum parquet_type type_of(const struct jp_column *c)
-{
-    switch (c->kind) {
-    case JP_COL_BOOL:
-        return PARQUET_BOOL;
-    case JP_COL_PID:
-        return PARQUET_INT;
-    case JP_COL_CLOCK:
-        return PARQUET_CLOCK;
-    case JP_COL_GBS:
-    case JP_COL_SHARE:
-    case JP_COL_NUMBER:
-        return PARQUET_REAL;
-    case JP_COL_COUNT:
-    case JP_COL_RANK:
-    case JP_COL_BYTES:
-    case JP_COL_US:
-        if (c->flags & JP_REAL || c->field == JP_FIELD_F64 ||
-            c->field == JP_FIELD_MICRO)
-            return PARQUET_REAL;
-        return c->field == JP_FIELD_I64 ? PARQUET_INT : PARQUET_COUNT;
-    default:
-        return PARQUET_TEXT;
-    }
-}
+static const enum parquet_type types[] = {
+    [TABLE_TYPE_TEXT] = PARQUET_TEXT,   [TABLE_TYPE_BOOL] = PARQUET_BOOL,
+    [TABLE_TYPE_COUNT] = PARQUET_COUNT, [TABLE_TYPE_INT] = PARQUET_INT,
+    [TABLE_TYPE_CLOCK] = PARQUET_CLOCK, [TABLE_TYPE_REAL] = PARQUET_REAL};
 
 static const struct jp_table *find_in(const struct jp_table *const list[],
                                       const char *name)
@@ -501,8 +478,8 @@ static int add_column(struct feed *f, const struct jp_table *table, char *key,
         if (strcmp(f->columns[i].name, key) == 0)
             return error_set(err, "%s:1: \"%s\" appears more than once",
                              f->path, key);
-    f->columns[f->n_columns++] =
-        (struct parquet_column){key, c ? type_of(c) : PARQUET_TEXT};
+    f->columns[f->n_columns++] = (struct parquet_column){
+        key, c ? types[table_type_of(c)] : PARQUET_TEXT};
     return 0;
 }
 

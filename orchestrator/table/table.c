@@ -261,3 +261,42 @@ bool table_is_text(const struct jp_column *c)
 {
     return !table_kinds[c->kind].number || c->kind == JP_COL_FIGURE;
 }
+
+/* --- types, for formats that have them ------------------------------------ */
+
+/* By its kind and by the member that it comes from. Counts that are means are
+ * reals. */
+enum table_type table_type_of(const struct jp_column *c)
+{
+    switch (c->kind) {
+    case JP_COL_BOOL:
+        return TABLE_TYPE_BOOL;
+    case JP_COL_PID:
+        return TABLE_TYPE_INT;
+    case JP_COL_CLOCK:
+        return TABLE_TYPE_CLOCK;
+    case JP_COL_GBS:
+    case JP_COL_SHARE:
+    case JP_COL_NUMBER:
+        return TABLE_TYPE_REAL;
+    case JP_COL_COUNT:
+    case JP_COL_RANK:
+    case JP_COL_BYTES:
+    case JP_COL_US:
+        if (c->flags & JP_REAL || c->field == JP_FIELD_F64 ||
+            c->field == JP_FIELD_MICRO)
+            return TABLE_TYPE_REAL;
+        return c->field == JP_FIELD_I64 ? TABLE_TYPE_INT : TABLE_TYPE_COUNT;
+    default:
+        return TABLE_TYPE_TEXT;
+    }
+}
+
+const struct jp_column *table_column(const struct jp_table *table,
+                                     const char *key)
+{
+    for (size_t i = 0; i < table->n_columns; i++)
+        if (strcmp(table->columns[i].key, key) == 0)
+            return &table->columns[i];
+    return NULL;
+}

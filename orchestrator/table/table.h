@@ -246,6 +246,20 @@ struct jp_table {
     void (*below)(const struct jp_row *row, FILE *out);
 };
 
+/* What a column's values are in CSV, for writers of formats that have types. */
+enum table_type {
+    TABLE_TYPE_TEXT,
+    TABLE_TYPE_BOOL, /* "yes", "no" */
+    TABLE_TYPE_COUNT,
+    TABLE_TYPE_INT,
+    TABLE_TYPE_CLOCK, /* a count of microseconds since 1970 */
+    TABLE_TYPE_REAL
+};
+enum table_type table_type_of(const struct jp_column *column);
+/* The column of this key; NULL: there is none. */
+const struct jp_column *table_column(const struct jp_table *table,
+                                     const char *key);
+
 #define JP_COLUMNS(list)                                                       \
     .columns = (list), .n_columns = sizeof(list) / sizeof(*(list))
 #define JP_WORDS(list)                                                         \

@@ -26,12 +26,22 @@ extern const struct lines_limit upload_lines;
 
 /* --- upload_schema.c ------------------------------------------------------ */
 
-/* A field of a document, and the column of the report's CSV file that it has
- * its value from (NULL: another source). Ends with name NULL. */
+enum upload_kind { FIELD_TEXT, FIELD_COUNT, FIELD_REAL };
+
+/* A field of a document: its kind, or the column of the report's CSV file that
+ * it has its value and its kind from (NULL: another source). Ends with name
+ * NULL. */
 struct upload_field {
-    const char *column, *name;
-    enum { FIELD_TEXT, FIELD_COUNT, FIELD_REAL } kind;
+    const char *name;
+    enum upload_kind kind; /* without a column */
+    const char *column;
 };
+
+struct jp_table; /* orchestrator/table/table.h */
+
+/* The kind of a field; that of a column by the description of its table. */
+enum upload_kind upload_kind_of(const struct upload_field *field,
+                                const struct jp_table *table);
 
 /* Positions in the tables that the code uses; the columns come first. */
 enum upload_operation {

@@ -20,6 +20,7 @@
 #include "common/num.h"
 #include "common/vector.h"
 #include "orchestrator/report/summary_file.h"
+#include "orchestrator/report/tables.h"
 #include "orchestrator/show/csvtable.h"
 #include "orchestrator/upload/upload.h"
 
@@ -156,17 +157,18 @@ static void end_source(const struct job *job, struct jp_json_stream *s)
 /* Writes a cell as a field. An empty cell is left out, because the index has no
  * null; so is text where a number should be. */
 static void put_field(struct jp_json_stream *s, const struct upload_field *f,
-                      const char *text)
+                      const struct jp_table *table, const char *text)
 {
+    enum upload_kind kind = upload_kind_of(f, table);
     uint64_t count;
     char *end;
     double real;
 
     if (!*text)
         return;
-    if (f->kind == FIELD_TEXT) {
+    if (kind == FIELD_TEXT) {
         json_stream_text(s, f->name, text);
-    } else if (f->kind == FIELD_COUNT) {
+    } else if (kind == FIELD_COUNT) {
         if (num_parse_u64(text, 0, INT64_MAX, &count, NULL) == 0)
             json_stream_count(s, f->name, count);
     } else {
@@ -202,7 +204,7 @@ static void put_operation(const struct job *job, const char *index,
     if (type)
         json_stream_text(&s, "comm_type", type);
     for (size_t i = 0; upload_operations[i].column; i++)
-        put_field(&s, &upload_operations[i], v[i]);
+        put_field(&s, &upload_operations[i], &table_ops, v[i]);
     /* between dumps, as in Inspector's exporter */
     json_stream_count(&s, "coll_duration_us", end > start ? end - start : 0);
     end_source(job, &s);
@@ -219,7 +221,7 @@ static void put_cell(const struct job *job, const char *index,
     put_action(job, index, id);
     begin_source(job, &s, "cell", 0);
     for (size_t i = 0; upload_cells[i].column; i++)
-        put_field(&s, &upload_cells[i], v[i]);
+        put_field(&s, &upload_cells[i], &table_cells, v[i]);
     end_source(job, &s);
 }
 

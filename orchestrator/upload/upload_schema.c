@@ -12,81 +12,97 @@
 #include "common/jsonload.h"
 #include "common/num.h"
 #include "common/quote.h"
+#include "orchestrator/report/tables.h"
 #include "orchestrator/upload/upload.h"
 
-/* The names of these fields are those of Inspector's exporter. The order of the
- * first ones is that of enum upload_operation. */
+/* Our names of these fields are those of Inspector's exporter. The order of the
+ * first ones is that of enum upload_operation. The types of columns are those
+ * of the table's description. */
 const struct upload_field upload_operations[] = {
-    {"comm", "id", FIELD_TEXT},
-    {"comm_name", "comm_name", FIELD_TEXT},
-    {"coll", "coll", FIELD_TEXT},
-    {"sn", "coll_sn", FIELD_COUNT},
-    {"msg_size_bytes", "coll_msg_size_bytes", FIELD_COUNT},
-    {"n_ranks", "n_ranks", FIELD_COUNT},
-    {"records", "log_count", FIELD_COUNT},
-    {"mean", "mean_coll_busbw_gbs", FIELD_REAL},
-    {"dump_min_us", "coll_start_timestamp_us", FIELD_COUNT},
-    {"dump_max_us", "coll_end_timestamp_us", FIELD_COUNT},
-    {"exec_max_us", "exec_max_us", FIELD_COUNT},
-    {NULL, "comm_type", FIELD_TEXT},
-    {NULL, "coll_duration_us", FIELD_COUNT},
-    {NULL, NULL, 0},
+    {"id", .column = "comm"},
+    {"comm_name", .column = "comm_name"},
+    {"coll", .column = "coll"},
+    {"coll_sn", .column = "sn"},
+    {"coll_msg_size_bytes", .column = "msg_size_bytes"},
+    {"n_ranks", .column = "n_ranks"},
+    {"log_count", .column = "records"},
+    {"mean_coll_busbw_gbs", .column = "mean"},
+    {"coll_start_timestamp_us", .column = "dump_min_us"},
+    {"coll_end_timestamp_us", .column = "dump_max_us"},
+    {"exec_max_us", .column = "exec_max_us"},
+    {"comm_type", .kind = FIELD_TEXT},
+    {"coll_duration_us", .kind = FIELD_COUNT},
+    {NULL},
 };
 
 /* The order of the first ones is that of enum upload_cell. */
 const struct upload_field upload_cells[] = {
-    {"comm_type", "comm_type", FIELD_TEXT},
-    {"coll", "coll", FIELD_TEXT},
-    {"msg_size_bytes", "coll_msg_size_bytes", FIELD_COUNT},
-    {"ops", "ops", FIELD_COUNT},
-    {"records", "log_count", FIELD_COUNT},
-    {"mean", "mean_coll_busbw_gbs", FIELD_REAL},
-    {"min", "min_coll_busbw_gbs", FIELD_REAL},
-    {"p50", "p50_coll_busbw_gbs", FIELD_REAL},
-    {"p95", "p95_coll_busbw_gbs", FIELD_REAL},
-    {"p99", "p99_coll_busbw_gbs", FIELD_REAL},
-    {"max", "max_coll_busbw_gbs", FIELD_REAL},
-    {"exec_mean_us", "exec_mean_us", FIELD_REAL},
-    {"exec_p50_us", "exec_p50_us", FIELD_REAL},
-    {"exec_p99_us", "exec_p99_us", FIELD_REAL},
-    {NULL, NULL, 0},
+    {"comm_type", .column = "comm_type"},
+    {"coll", .column = "coll"},
+    {"coll_msg_size_bytes", .column = "msg_size_bytes"},
+    {"ops", .column = "ops"},
+    {"log_count", .column = "records"},
+    {"mean_coll_busbw_gbs", .column = "mean"},
+    {"min_coll_busbw_gbs", .column = "min"},
+    {"p50_coll_busbw_gbs", .column = "p50"},
+    {"p95_coll_busbw_gbs", .column = "p95"},
+    {"p99_coll_busbw_gbs", .column = "p99"},
+    {"max_coll_busbw_gbs", .column = "max"},
+    {"exec_mean_us", .column = "exec_mean_us"},
+    {"exec_p50_us", .column = "exec_p50_us"},
+    {"exec_p99_us", .column = "exec_p99_us"},
+    {NULL},
 };
 
 static const struct upload_field steps[] = {
-    {NULL, "verdict", FIELD_TEXT},
-    {NULL, "verdict_text", FIELD_TEXT},
-    {NULL, "coverage", FIELD_REAL},
-    {NULL, "findings", FIELD_COUNT},
-    {NULL, "operations", FIELD_COUNT},
-    {NULL, "detailed", FIELD_COUNT},
-    {NULL, NULL, 0},
+    {"verdict", .kind = FIELD_TEXT},
+    {"verdict_text", .kind = FIELD_TEXT},
+    {"coverage", .kind = FIELD_REAL},
+    {"findings", .kind = FIELD_COUNT},
+    {"operations", .kind = FIELD_COUNT},
+    {"detailed", .kind = FIELD_COUNT},
+    {NULL},
 };
 
 /* What all documents have. */
 static const struct upload_field all[] = {
-    {NULL, "@timestamp", FIELD_COUNT},
-    {NULL, "kind", FIELD_TEXT},
-    {NULL, "job_id", FIELD_COUNT},
-    {NULL, "job_id_from", FIELD_TEXT},
-    {NULL, "step", FIELD_TEXT},
-    {NULL, "job_name", FIELD_TEXT},
-    {NULL, "uid", FIELD_COUNT},
-    {NULL, "user", FIELD_TEXT},
-    {NULL, "account", FIELD_TEXT},
-    {NULL, "partition", FIELD_TEXT},
-    {NULL, NULL, 0},
+    {"@timestamp", .kind = FIELD_COUNT},
+    {"kind", .kind = FIELD_TEXT},
+    {"job_id", .kind = FIELD_COUNT},
+    {"job_id_from", .kind = FIELD_TEXT},
+    {"step", .kind = FIELD_TEXT},
+    {"job_name", .kind = FIELD_TEXT},
+    {"uid", .kind = FIELD_COUNT},
+    {"user", .kind = FIELD_TEXT},
+    {"account", .kind = FIELD_TEXT},
+    {"partition", .kind = FIELD_TEXT},
+    {NULL},
 };
 
 /* The kinds of documents. */
 static const struct kind {
     const char *name;
     const struct upload_field *fields;
-    bool detailed; /* its index */
+    const struct jp_table *table; /* that has its columns; NULL: none */
+    bool detailed;                /* its index */
 } kinds[] = {
-    {"operation", upload_operations, true},
-    {"cell", upload_cells, false},
-    {"step", steps, false},
+    {"operation", upload_operations, &table_ops, true},
+    {"cell", upload_cells, &table_cells, false},
+    {"step", steps, NULL, false},
 };
+
+enum upload_kind upload_kind_of(const struct upload_field *field,
+                                const struct jp_table *table)
+{
+    static const enum upload_kind of_type[] = {
+        [TABLE_TYPE_TEXT] = FIELD_TEXT,   [TABLE_TYPE_BOOL] = FIELD_TEXT,
+        [TABLE_TYPE_COUNT] = FIELD_COUNT, [TABLE_TYPE_INT] = FIELD_COUNT,
+        [TABLE_TYPE_CLOCK] = FIELD_COUNT, [TABLE_TYPE_REAL] = FIELD_REAL};
+    const struct jp_column *column =
+        field->column ? table_column(table, field->column) : NULL;
+
+    return column ? of_type[table_type_of(column)] : field->kind;
+}
 
 /* --- one document --------------------------------------------------------- */
 
@@ -99,9 +115,10 @@ static const struct upload_field *find_field(const struct upload_field *fields,
     return NULL;
 }
 
-static bool has_kind(const struct upload_field *field, const json_t *value)
+static bool has_kind(const struct upload_field *field,
+                     const struct jp_table *table, const json_t *value)
 {
-    switch (field->kind) {
+    switch (upload_kind_of(field, table)) {
     case FIELD_TEXT:
         return json_is_string(value);
     case FIELD_COUNT:
@@ -143,7 +160,7 @@ static const struct kind *check_fields(json_t *source, struct jp_error *err)
                       word);
             return NULL;
         }
-        if (!has_kind(field, value)) {
+        if (!has_kind(field, kind->table, value)) {
             error_set(err, "\"%s\" has a value of another type", name);
             return NULL;
         }

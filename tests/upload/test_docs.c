@@ -13,6 +13,8 @@
 
 #include "common/fileio.h"
 #include "common/jobconf.h"
+#include "orchestrator/report/tables.h"
+#include "orchestrator/table/table.h"
 #include "orchestrator/upload/upload.h"
 #include "tests/common/tempdir.h"
 
@@ -123,6 +125,37 @@ static void test_owner(void **state)
     }
 }
 
+/* Each field of a document is a column that its table has, of a kind that the
+ * index has, too: an index keeps the kind that its first document had. */
+static void test_kinds(void **state)
+{
+    static const struct {
+        const struct upload_field *fields;
+        const struct jp_table *table;
+        const char *reals; /* those that are no counts */
+    } rows[] = {{upload_operations, &table_ops, " mean_coll_busbw_gbs "},
+                {upload_cells, &table_cells,
+                 " mean_coll_busbw_gbs min_coll_busbw_gbs p50_coll_busbw_gbs "
+                 "p95_coll_busbw_gbs p99_coll_busbw_gbs max_coll_busbw_gbs "
+                 "exec_mean_us exec_p50_us exec_p99_us "}};
+    static const char texts[] = " id comm_name coll comm_type ";
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        for (const struct upload_field *f = rows[i].fields; f->name; f++) {
+            char *name = text_format(" %s ", f->name);
+            enum upload_kind want = strstr(texts, name)           ? FIELD_TEXT
+                                    : strstr(rows[i].reals, name) ? FIELD_REAL
+                                                                  : FIELD_COUNT;
+
+            if (f->column && !table_column(rows[i].table, f->column))
+                fail_msg("no column %s", f->column);
+            if (upload_kind_of(f, rows[i].table) != want)
+                fail_msg("%s has another kind", f->name);
+            free(name);
+        }
+}
+
 /* A report that was made of a job's logs alone: Slurm's user counts where root
  * has made it, and must be the folder's owner elsewhere. */
 static void test_logs(void **state)
@@ -204,6 +237,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_owner, tempdir_make, tempdir_drop),
+        cmocka_unit_test(test_kinds),
         cmocka_unit_test_setup_teardown(test_logs, tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(test_own_lines, tempdir_make,
                                         tempdir_drop),
