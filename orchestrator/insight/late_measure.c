@@ -899,6 +899,17 @@ double late_run_us(const struct jp_result *r)
     for (size_t i = 0; run && i < r->n_ranks; i++)
         if (r->ranks[i].exec_us > run)
             run = r->ranks[i].exec_us;
+    /* Operations are known by their ends, so the first one is not in it: at the
+     * start ranks may wait for seconds. More than what a process spent in
+     * operations is a clock that was set. */
+    for (size_t i = 0; run && i < r->n_busy; i++) {
+        const struct jp_busy *b = &r->busy[i];
+        uint64_t span = b->to_us > b->from_us ? b->to_us - b->from_us : 0;
+
+        if (b->state == JP_BUSY_TOLD && span > run &&
+            span - run <= b->busy_us)
+            run = span;
+    }
     /* without collectives: from the first operation of a process to its last */
     for (size_t i = 0; !r->n_ops && i < r->n_busy; i++)
         if (r->busy[i].to_us - r->busy[i].from_us > run)

@@ -501,7 +501,7 @@ static void add_stopped(struct text *t, const struct jp_hang *hang,
         add(t, "Rank%s %s %s held up in another operation.", plural(n), ranks,
             n == 1 ? "is" : "are");
     else
-        add(t, "What rank%s %s did is not recorded.", plural(n), ranks);
+        add(t, "What rank%s %s did then is not recorded.", plural(n), ranks);
 }
 
 /* Adds which ranks wait in which operation, for the two oldest ones. */

@@ -176,12 +176,51 @@ static void format_place(const struct jp_result *r,
                  place->sn, of);
 }
 
+/* Sets x->us and x->most_us to how long all other members waited for this one
+ * alone: until then the last but one had come. The excess of the judge is
+ * beyond the usual member, and who comes late, too, waits for less. Nothing is
+ * changed unless each of the wait's operations has the records of all, or where
+ * no member is known to have come last. 0, or -1: no memory. */
+static int shorten_to_all(const struct jp_result *r, int64_t rank,
+                          struct judge_wait *x)
+{
+    struct ops_reader *reader = calloc(1, sizeof(*reader));
+    uint32_t n_ranks = r->comms[x->in.comm].n_ranks;
+    double us = 0, most_us = 0;
+    uint64_t n = 0;
+
+    if (!reader)
+        return -1;
+    reader->ops = r->ops;
+    ops_want(reader, OPS_SN | OPS_COUNTS | OPS_RANK | OPS_EXEC);
+    for (size_t i = 0; i < r->n_ops; i++) {
+        const struct jp_op *op = ops_at(reader, i);
+        double alone = (double) op->exec_second_us - (double) op->exec_min_us;
+
+        if (op->comm != x->in.comm || op->sn < x->in.sn ||
+            op->sn > x->last.sn || op->n_exec != n_ranks ||
+            strcmp(r->coll_names[op->coll], x->in.func) != 0)
+            continue;
+        n++;
+        if (op->min_rank != (uint32_t) rank || n_ranks < 2)
+            continue;
+        us += alone;
+        most_us = fmax(most_us, alone);
+    }
+    free(reader);
+    if (n == x->ops && us > 0 && us < x->us) {
+        x->us = us;
+        x->most_us = most_us;
+    }
+    return 0;
+}
+
 static int add_once(const struct jp_result *r, const struct jp_processes *p,
                     const struct judge *j, const struct judge_answer *a,
                     const struct moments *at, struct jp_findings *findings)
 {
     const struct jp_process *who = &p->list[a->process];
-    const struct judge_wait *x = &a->waits[0];
+    struct judge_wait *x = &a->waits[0];
     struct jp_finding *f = findings_add(findings, JP_FINDING_LONG_WAIT);
     char name[JP_PROCESS_NAME_LEN], whom[40] = "the others", most[40] = "";
     char when[80] = "", before[200] = "", in[150] = "one operation";
@@ -195,6 +234,9 @@ static int add_once(const struct jp_result *r, const struct jp_processes *p,
         f->comm = (int64_t) x->in.comm;
         f->rank = rank == SIZE_MAX ? -1 : (int64_t) r->ranks[rank].rank;
         format_place(r, &x->in, same ? x->last.sn : 0, in, sizeof(in));
+        if (same && x->in.numbered && r->ops && f->rank >= 0 &&
+            shorten_to_all(r, f->rank, x) < 0)
+            return -1;
     }
     f->from_us = at->first > 0 ? at->first : NAN;
     f->to_us = f->from_us + x->us;
