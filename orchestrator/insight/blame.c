@@ -820,7 +820,7 @@ static bool is_contradicted(const struct blame *b, const struct suspect *s,
 {
     if (b->lateness[s->rank].spells)
         return b->judge->timed && x->intervals >= JUDGE_KNOWN_INTERVALS &&
-               x->part_chance > JUDGE_PART_CHANCE;
+               x->part_chance > JUDGE_CONFIRMED;
     return !b->judge->timed && x->excess_us <= x->apart_us;
 }
 

@@ -80,14 +80,27 @@ enum { JUDGE_KNOWN_INTERVALS = 4 * JUDGE_BLOCKS };
 /* From so many on they have shown it themselves: more weighs what is seen than
  * what is assumed. */
 #define JUDGE_MEASURED 8
-/* Who is late in a part of the run stands out in it by less than this chance;
- * of planted ones it is below 0.0004. */
-#define JUDGE_PART_CHANCE 0.01
+/* Some names need a second witness, whose chance must be below this. Of a stall:
+ * among the process's role, as some roles have longer intervals than others. Of
+ * a rank that sums of waits call late in a part of the run: that its blocks
+ * stand out there. Of planted parts it is below 0.0004. */
+#define JUDGE_CONFIRMED 0.01
 /* A single interval is a stall from this on (us): page faults and interrupts
  * take less. */
 #define JUDGE_STALL_US 1000.0
 /* Stalls that come so often recur: two may be two accidents. */
 #define JUDGE_RECURS 3
+/* Who comes late to a larger part of the operations from the first time to the
+ * last one does not stop now and then: it is late. */
+#define JUDGE_DENSE 0.25
+/* Of the distance of two stalls, by which distances of those differ that come
+ * at equal ones: a checkpoint every 100 operations is not at operation 106. */
+#define JUDGE_EVEN 0.05
+/* Times what is worth a user's minute, and times the longest interval of any
+ * other process: all others waited for this one, by far the longest wait of the
+ * run, and whoever reads the timeline sees it first. */
+#define JUDGE_FACT 2.0
+#define JUDGE_FACT_OTHERS 3.0
 /* Of the run: ranks warm up in different times. */
 #define JUDGE_START 0.1
 /* Names are given only where so many operations have all their members, and so

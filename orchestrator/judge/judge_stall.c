@@ -20,10 +20,10 @@
  * paid for, and the budget is that of judge.h.
  *
  * Where noise has a heavy tail, no length is too long for chance. One interval
- * that takes ALONE_WORTH times what is worth a user's minute, and is
- * ALONE_OTHERS times as long as any of another process, is told all the same:
- * that the others waited so long for this process, once, is a fact, whatever
- * made it late.
+ * that takes JUDGE_FACT times what is worth a user's minute, and is
+ * JUDGE_FACT_OTHERS times as long as any of another process, is told all the
+ * same: that the others waited so long for this process, once, is a fact,
+ * whatever made it late.
  *
  * Who is late all along, or in a part of the run, also has the longest
  * intervals, but nearly all of them, and little of its excess is in few.
@@ -42,22 +42,14 @@ enum { PARTS = 64, LADDER = 5, MOST_OTHERS = 64 };
 /* The others' parts that are longer than the lengths that are tried. */
 static const size_t ladder[LADDER] = {4, 8, 16, 32, MOST_OTHERS};
 
-/* Interrupts and page faults stop any process for so long (us), whether the
- * others' records show some or not. */
-#define PAUSE_US JUDGE_STALL_US
-#define KNOWN 4          /* of these count where the others show none */
-#define INTERVALS_MIN 16 /* of each process */
+/* Of each process: fewer do not show how long its longest ones are by chance.
+ */
+#define INTERVALS_MIN 16
 /* Of m exponential values, in multiples of their mean, the largest one is about
  * log m. By chance it exceeds that by more than 1 in one case of three. */
 #define TAIL_PLUS 1.0
-#define OWN 0.1    /* of the intervals that are called stalls, by chance */
-#define DENSE 0.25 /* of the intervals from the first stall to the last */
-#define IN_ROLE                                                                \
-    0.01 /* the chance among a role, which may have longer intervals than      \
-            others: it confirms that among all */
-#define EVEN 0.05        /* of the distance of two, by which distances differ */
-#define ALONE_WORTH 2.0  /* times what is worth a user's minute */
-#define ALONE_OTHERS 3.0 /* times the longest interval of any other process */
+/* Of the intervals that are called stalls, by chance. */
+#define OWN 0.1
 
 /* The longest excess of a process in a part. */
 struct entry {
@@ -221,7 +213,8 @@ static bool begins(const struct search *s, const struct entry *e, double u,
 
 /* Sums up what is longer than u: of the process, and of the others. floor_us:
  * the length up to which the others' are not known. If they show nothing above
- * it, they are taken to have KNOWN such ones. */
+ * it, they are taken to have as many such ones as the fewest that are looked
+ * at: what stops any process may not be in their records. */
 static void sum_above(const struct search *s, const struct group *g,
                       uint32_t process, double floor_us, double u,
                       struct above of[2])
@@ -240,14 +233,15 @@ static void sum_above(const struct search *s, const struct group *g,
         a->most = fmax(a->most, most);
     }
     if (!of[1].n && !(u > floor_us)) {
-        double usual = fmax(PAUSE_US, u);
+        double usual = fmax(JUDGE_STALL_US, u);
 
-        of[1] =
-            (struct above){.n = KNOWN, .us = KNOWN * usual, .most = u + usual};
+        of[1] = (struct above){.n = ladder[0],
+                               .us = (double) ladder[0] * usual,
+                               .most = u + usual};
     }
-    of[1].us = fmax(of[1].us, (double) of[1].n * PAUSE_US);
-    of[1].logs =
-        fmax(of[1].logs, u > 0 ? (double) of[1].n * log1p(PAUSE_US / u) : 0);
+    of[1].us = fmax(of[1].us, (double) of[1].n * JUDGE_STALL_US);
+    of[1].logs = fmax(of[1].logs,
+                      u > 0 ? (double) of[1].n * log1p(JUDGE_STALL_US / u) : 0);
 }
 
 /* Returns the length that `others` parts of the other processes exceed. 0:
@@ -319,7 +313,7 @@ static double chance_of_process(const struct search *s, const struct group *g,
  * there is. longest: the longest of the other processes. */
 static double alone_us(const struct search *s, double longest)
 {
-    return fmax(ALONE_WORTH * s->worth_us, ALONE_OTHERS * longest);
+    return fmax(JUDGE_FACT * s->worth_us, JUDGE_FACT_OTHERS * longest);
 }
 
 /* Returns true if intervals of the process are too long, or too many, for
@@ -387,7 +381,7 @@ static bool are_stalls(const struct search *s, uint32_t process, double from,
     n = squares > 0 ? us * us / squares : 0;
     once = PARTS * (uint64_t) (last - first + 1) <= 2 * count_of(run, process);
     return us > s->worth_us && (once || n < JUDGE_RECURS ||
-                                (n < DENSE * (last - first + 1) &&
+                                (n < JUDGE_DENSE * (last - first + 1) &&
                                  s->sums[process] - usual < 2 * us));
 }
 
@@ -505,7 +499,7 @@ static void find_in_role(const struct search *s, const struct group *all,
     fill_group(s, role, false, s->entries + all->n, &of);
     if (of.processes < 2)
         return;
-    of.chance = IN_ROLE;
+    of.chance = JUDGE_CONFIRMED;
     set_least(s, &of);
     for (uint32_t p = 0; p < s->run->p->n; p++) {
         double us;
@@ -604,7 +598,7 @@ static void look_even(const uint32_t *at, double *scratch,
     for (size_t i = 0; i + 1 < n; i++) {
         double far = at[i + 1] - at[i], whole = fmax(round(far / usual), 1);
 
-        even += fabs(far - whole * usual) < fmax(EVEN * usual, 1.5) &&
+        even += fabs(far - whole * usual) < fmax(JUDGE_EVEN * usual, 1.5) &&
                 whole <= 3;
     }
     if (usual > 2 && 10 * even >= 9 * (n - 1)) {
