@@ -45,6 +45,19 @@ static const struct jp_profiler *profiler_auto(enum jp_option option)
     return NULL;
 }
 
+enum jp_option profiler_sampler(void)
+{
+    for (size_t i = 0; profiler_registry[i]; i++)
+        if (profiler_registry[i]->samples)
+            return profiler_registry[i]->option;
+    return OPTIONS;
+}
+
+enum jp_option profiler_option(const struct jp_profiler *profiler)
+{
+    return profiler->with_samples ? profiler_sampler() : profiler->option;
+}
+
 const char *profiler_title(const char *name)
 {
     const struct jp_profiler *profiler = find_profiler(name);
@@ -158,6 +171,8 @@ static unsigned modes_of(const struct table *t, const struct jp_profiler *p,
 {
     unsigned modes = 0, word = 0;
 
+    if (!p->words)
+        return ((1u << t->grammar.n_modes) - 1) & ~1u; /* all but off */
     for (size_t i = 1; i < t->grammar.n_modes; i++) {
         const struct jp_mode *mode = &t->modes[i];
         /* `word` counts the profiler's own words, to which its bits refer. */
@@ -178,7 +193,7 @@ static void add_own(struct table *t, enum jp_knob_place place)
         const struct jp_profiler *p = profiler_registry[i];
 
         for (const struct jp_knob *k = p->knobs;
-             p->option == t->grammar.id && k && k->name; k++)
+             k && k->name && profiler_option(p) == t->grammar.id; k++)
             if (k->place == place)
                 add_knob(t, k, modes_of(t, p, k));
     }
@@ -199,7 +214,7 @@ static void add_words(struct table *t)
         const struct jp_profiler *p = profiler_registry[i];
 
         for (const struct jp_mode *word = p->words;
-             p->option == t->grammar.id && word->name; word++) {
+             word && word->name && p->option == t->grammar.id; word++) {
             add_mode(t, word->name, word->help, p);
             t->modes[t->grammar.n_modes - 1].sets = word->sets;
             add_word(t->profilers, sizeof(t->profilers), word->name);

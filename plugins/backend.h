@@ -14,6 +14,7 @@
  * - runner: where something must run beside the tasks. One supervisor in
  *   jobprof-node starts, awaits and collects it, in bounded time.
  * - side: of an option besides --nccl-profile, what it adds to a step (side.h).
+ *   A folder that only adds knobs to an option has complete and adapt.
  *
  * What a source of data adds to a report is no face of a backend, but a feature
  * (orchestrator/feature/feature.h). What the node agent runs by itself is a

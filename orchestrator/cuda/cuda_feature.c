@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "common/grammar.h"
+#include "common/profiler.h"
 #include "common/json_stream.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/sections.h"
@@ -125,7 +127,7 @@ static bool put_clocks_figure(const struct jp_report *report, char *buf)
 static const struct jp_html_section sections[] = {
     {.id = CUDA_FEATURE,
      .title = "Calls into CUDA",
-     .note = "What processes called, counted by --util-profile=cuda=1; "
+     .note = "What processes called, counted with cuda=1; "
              "csv/cuda_time.csv has each second.",
      .kind = JP_HTML_WIDE,
      .table = &table_cuda,
@@ -135,9 +137,8 @@ static const struct jp_html_section sections[] = {
     {.id = "gpu-clocks",
      .title = "Clocks of the GPUs",
      .note =
-         "Each GPU&#39;s clock beside its node&#39;s, read once a second by "
-         "--util-profile=cuda=1, to align traces; csv/gpu_pairs.csv has "
-         "each reading.",
+         "Each GPU&#39;s clock beside its node&#39;s, read once a second with "
+         "cuda=1, to align traces; csv/gpu_pairs.csv has each reading.",
      .kind = JP_HTML_WIDE,
      .table = &table_gpu_clocks,
      .figure = put_clocks_figure,
@@ -150,8 +151,15 @@ static const struct jp_html_section sections[] = {
 
 static const char *find_missing(const json_t *summary)
 {
-    return !strcmp(summary_file_setting(summary, "util_settings", "cuda"),
-                   "1") &&
+    enum jp_option option = profiler_sampler();
+    char settings[64] = "";
+    const char *asked;
+
+    if (option < OPTIONS)
+        snprintf(settings, sizeof(settings), "%s_settings",
+                 grammar_of(option)->group);
+    asked = summary_file_setting(summary, settings, "cuda");
+    return !strcmp(asked, "1") &&
                    !json_object_size(json_object_get(summary, CUDA_FEATURE))
                ? "cuda=1 counted no calls: log.txt of the step says why"
                : NULL;
