@@ -65,9 +65,9 @@ const char *profiler_title(const char *name)
     return profiler ? profiler->title : name;
 }
 
-/* The knobs that all NCCL profilers share, in three parts. A profiler's knobs
- * about the size of a run are inserted after the first part, its others after
- * the second. */
+/* The knobs that all NCCL profilers share, in four parts. A folder's knobs
+ * about the size of a run are inserted after the first part, those about what
+ * is written after the third, its others after the second. */
 static const struct jp_knob nccl_load[] = {
     {JP_KNOB("iterations", JP_KNOB_COUNT, 1, 1000000000, NULL,
              JP_STR(JP_DEF_ITERATIONS), "iterations that the plan assumes")},
@@ -96,8 +96,8 @@ static const struct jp_knob nccl_rest[] = {
              "also write the recorder's files as logs of NVIDIA's Inspector")},
     {JP_KNOB("exporter_layout", JP_KNOB_BOOL, 0, 1, NULL, "0",
              "also write the tree of Inspector's exporter")},
-    {JP_KNOB("parquet", JP_KNOB_BOOL, 0, 1, NULL, "0",
-             "also write the report's tables as Parquet files")},
+    {0}};
+static const struct jp_knob nccl_events[] = {
     {JP_KNOB("on_hang", JP_KNOB_ON_HANG, 0, 0, NULL, "report",
              "what to do when the step hangs; a command gets JSON on stdin")},
     {JP_KNOB("after", JP_KNOB_TIME, 0, 86400 * JP_SECOND, NULL, NULL,
@@ -256,6 +256,8 @@ static void make_nccl(struct table *t)
     add_knobs(t, nccl_limits);
     add_own(t, JP_KNOB_DETAIL);
     add_knobs(t, nccl_rest);
+    add_own(t, JP_KNOB_OUTPUT);
+    add_knobs(t, nccl_events);
     add_knob(
         t,
         &(struct jp_knob){JP_KNOB("mode", JP_KNOB_WORD, 0, 0, t->profilers,

@@ -164,6 +164,40 @@ struct feature_exported {
     uint64_t lost;  /* see lost of struct feature_format */
 };
 
+/* A table that is written row by row in a format of other tools. */
+enum feature_cell {
+    FEATURE_TEXT,
+    FEATURE_BOOL,
+    FEATURE_COUNT,
+    FEATURE_CLOCK, /* microseconds since 1970, UTC */
+    FEATURE_REAL
+};
+enum { FEATURE_COLUMNS_MAX = 64 };
+struct feature_column {
+    const char *name; /* borrowed while the table is written */
+    enum feature_cell kind;
+};
+struct feature_value {
+    bool known;
+    uint64_t number;  /* of a count, clock or bool */
+    double real;      /* of a real */
+    const char *text; /* of a text, which is borrowed for the call */
+};
+struct feature_sheet {
+    /* Begins a table with 1 to FEATURE_COLUMNS_MAX columns on out, which is
+     * borrowed and positioned at its start. table: its name for readers.
+     * Returns NULL and err on failure. */
+    void *(*create)(FILE *out, const char *table,
+                    const struct feature_column *columns, size_t n,
+                    struct jp_error *err);
+    /* Adds a row, a value for each column. */
+    int (*add)(void *sheet, const struct feature_value *row,
+               struct jp_error *err);
+    /* Writes the end. */
+    int (*finish)(void *sheet, struct jp_error *err);
+    void (*destroy)(void *sheet); /* takes NULL */
+};
+
 /* A format of other tools, made of a finished report. The feature's name is the
  * option of `jobprof report` and `jobprof aggregate`, the word of `jobprof
  * export`, and the key of the settings (nccl.NAME). */
@@ -188,6 +222,8 @@ struct feature_format {
     int (*export_step)(const char *step, const struct feature_export *how,
                        struct feature_exported *done, struct jp_error *err);
     const char *lost; /* what follows a number of lost values, in a line */
+
+    const struct feature_sheet *sheet; /* NULL: it has no tables by row */
 };
 
 /* Files with events of GPUs, for a trace of events (`jobprof export chrome`).
