@@ -53,6 +53,19 @@ struct feature_option {
     int (*check)(const char *value, struct jp_error *err);
 };
 
+/* How `jobprof show` asks a feature, and what that has shown. */
+struct feature_show {
+    const char *node; /* only this node; NULL: all */
+    bool json;
+    FILE *out;
+    void (*say)(const char *text); /* of each damaged file; NULL: nobody */
+};
+struct feature_shown {
+    size_t files, bad_files; /* of the agents; those that could not be read */
+    size_t rows;
+    size_t failed; /* failed checks, if there is a row */
+};
+
 /* Such an option as the user gave it, in the order of the command line. */
 struct feature_given {
     const struct feature_option *option;
@@ -423,7 +436,16 @@ struct feature {
     const struct feature_format *format; /* of FEATURE_FORMAT */
     const struct feature_events *events; /* for traces; NULL: none */
 
-    /* --- `jobprof show` with its name as an option, for data of read_hang */
+    /* --- `jobprof show` with its name as an option: for what the nodes' agents
+     * have left in n steps' folders nodes/ (NULL: a step has none), or for data
+     * of read_hang */
+
+    /* Prints rows and checks. Returns 0, or -1: no memory, or the output
+     * failed. */
+    int (*show_nodes)(char *const *nodes, size_t n,
+                      const struct feature_show *how,
+                      struct feature_shown *shown, struct jp_error *err);
+    const char *shows_no_row; /* what it says if the files have none */
 
     /* Prints the data of one step; what is missing of it goes to stderr, unless
      * quiet. *complete: nothing is. */
