@@ -569,3 +569,14 @@ int treewalk(int fd, const char *path, unsigned max_depth, treewalk_see *see,
 
     return walk_folder(&walk, fd, path, 0);
 }
+
+int fileio_check_site(const char *path, struct jp_error *err)
+{
+    int fd = fileio_open_regular(path, true, err), rc;
+
+    if (fd < 0)
+        return -1;
+    rc = ownplace_check_site(fd, path, err);
+    close(fd);
+    return rc;
+}

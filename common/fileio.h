@@ -142,4 +142,8 @@ typedef int treewalk_see(void *arg, const struct treewalk_entry *entry);
 int treewalk(int fd, const char *path, unsigned max_depth, treewalk_see *see,
              void *arg);
 
+/* Checks a file that the site names: a regular file that can be read, and that
+ * nobody but root and us can write to or replace (ownplace_check_site). */
+int fileio_check_site(const char *path, struct jp_error *err);
+
 #endif

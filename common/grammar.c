@@ -45,6 +45,19 @@ static const struct jp_profiler *profiler_auto(enum jp_option option)
     return NULL;
 }
 
+enum jp_option profiler_sampler(void)
+{
+    for (size_t i = 0; profiler_registry[i]; i++)
+        if (profiler_registry[i]->samples)
+            return profiler_registry[i]->option;
+    return OPTIONS;
+}
+
+enum jp_option profiler_option(const struct jp_profiler *profiler)
+{
+    return profiler->with_samples ? profiler_sampler() : profiler->option;
+}
+
 const char *profiler_title(const char *name)
 {
     const struct jp_profiler *profiler = find_profiler(name);
@@ -52,9 +65,9 @@ const char *profiler_title(const char *name)
     return profiler ? profiler->title : name;
 }
 
-/* The knobs that all NCCL profilers share, in three parts. A profiler's knobs
- * about the size of a run are inserted after the first part, its others after
- * the second. */
+/* The knobs that all NCCL profilers share, in four parts. A folder's knobs
+ * about the size of a run are inserted after the first part, those about what
+ * is written after the third, its others after the second. */
 static const struct jp_knob nccl_load[] = {
     {JP_KNOB("iterations", JP_KNOB_COUNT, 1, 1000000000, NULL,
              JP_STR(JP_DEF_ITERATIONS), "iterations that the plan assumes")},
@@ -83,8 +96,8 @@ static const struct jp_knob nccl_rest[] = {
              "also write the recorder's files as logs of NVIDIA's Inspector")},
     {JP_KNOB("exporter_layout", JP_KNOB_BOOL, 0, 1, NULL, "0",
              "also write the tree of Inspector's exporter")},
-    {JP_KNOB("parquet", JP_KNOB_BOOL, 0, 1, NULL, "0",
-             "also write the report's tables as Parquet files")},
+    {0}};
+static const struct jp_knob nccl_events[] = {
     {JP_KNOB("on_hang", JP_KNOB_ON_HANG, 0, 0, NULL, "report",
              "what to do when the step hangs; a command gets JSON on stdin")},
     {JP_KNOB("after", JP_KNOB_TIME, 0, 86400 * JP_SECOND, NULL, NULL,
@@ -158,6 +171,8 @@ static unsigned modes_of(const struct table *t, const struct jp_profiler *p,
 {
     unsigned modes = 0, word = 0;
 
+    if (!p->words)
+        return ((1u << t->grammar.n_modes) - 1) & ~1u; /* all but off */
     for (size_t i = 1; i < t->grammar.n_modes; i++) {
         const struct jp_mode *mode = &t->modes[i];
         /* `word` counts the profiler's own words, to which its bits refer. */
@@ -178,7 +193,7 @@ static void add_own(struct table *t, enum jp_knob_place place)
         const struct jp_profiler *p = profiler_registry[i];
 
         for (const struct jp_knob *k = p->knobs;
-             p->option == t->grammar.id && k && k->name; k++)
+             k && k->name && profiler_option(p) == t->grammar.id; k++)
             if (k->place == place)
                 add_knob(t, k, modes_of(t, p, k));
     }
@@ -199,7 +214,7 @@ static void add_words(struct table *t)
         const struct jp_profiler *p = profiler_registry[i];
 
         for (const struct jp_mode *word = p->words;
-             p->option == t->grammar.id && word->name; word++) {
+             word && word->name && p->option == t->grammar.id; word++) {
             add_mode(t, word->name, word->help, p);
             t->modes[t->grammar.n_modes - 1].sets = word->sets;
             add_word(t->profilers, sizeof(t->profilers), word->name);
@@ -241,6 +256,8 @@ static void make_nccl(struct table *t)
     add_knobs(t, nccl_limits);
     add_own(t, JP_KNOB_DETAIL);
     add_knobs(t, nccl_rest);
+    add_own(t, JP_KNOB_OUTPUT);
+    add_knobs(t, nccl_events);
     add_knob(
         t,
         &(struct jp_knob){JP_KNOB("mode", JP_KNOB_WORD, 0, 0, t->profilers,

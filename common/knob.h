@@ -39,6 +39,7 @@ enum jp_knob_kind {
 enum jp_knob_place {
     JP_KNOB_DETAIL, /* after the limits: what is recorded */
     JP_KNOB_LOAD,   /* before the limits: the size of a run */
+    JP_KNOB_OUTPUT, /* after the directory: what else is written */
 };
 
 struct jp_knob {

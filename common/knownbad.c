@@ -39,7 +39,8 @@ static __attribute__((constructor)) void make_words(void)
     size_t used = strlen(words);
 
     for (size_t i = 0; profiler_registry[i]; i++)
-        if (profiler_registry[i]->option == OPTION_NCCL && used < sizeof(words))
+        if (profiler_registry[i]->option == OPTION_NCCL &&
+            profiler_registry[i]->words && used < sizeof(words))
             used += (size_t) snprintf(words + used, sizeof(words) - used, "|%s",
                                       profiler_registry[i]->name);
 }

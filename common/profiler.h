@@ -77,7 +77,11 @@ struct jp_profiler {
     const char *title; /* in a sentence: "the recorder" */
     enum jp_option option;
     const struct jp_option_form *form; /* of an option of its own */
-    const struct jp_mode *words; /* words that request it; {0} ends them */
+    const struct jp_mode *words; /* words that request it; {0} ends them. NULL:
+                                    it only adds knobs to the option, and cannot
+                                    be requested */
+    bool samples;                /* its option takes samples on the nodes */
+    bool with_samples; /* its knobs are of that option; `option` is OPTIONS */
     /* Its own knobs; {0} ends them, NULL: none. `modes` is relative to words,
      * 0: all of them. If two profilers have a row of the same name, it is one
      * knob. */
@@ -113,6 +117,10 @@ extern const struct jp_profiler *const profiler_registry[];
 /* The description of that profiler; an empty one if there is no such
  * profiler. */
 const struct jp_profiler *profiler_get(const char *name);
+/* The option that takes samples on the nodes; OPTIONS: there is none. */
+enum jp_option profiler_sampler(void);
+/* The option of its knobs; OPTIONS: there is none. */
+enum jp_option profiler_option(const struct jp_profiler *profiler);
 /* The title of that profiler; the name itself if there is no such profiler. */
 const char *profiler_title(const char *name);
 

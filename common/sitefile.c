@@ -216,7 +216,7 @@ static void add_option(const struct jp_grammar *grammar, struct sitekey *keys,
     if (grammar->id == OPTION_NCCL)
         add_site(grammar->group, site_nccl, keys, n);
     for (size_t i = 0; profiler_registry[i]; i++)
-        if (profiler_registry[i]->option == grammar->id)
+        if (profiler_option(profiler_registry[i]) == grammar->id)
             add_site(grammar->group, profiler_registry[i]->site_keys, keys, n);
 }
 

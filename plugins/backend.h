@@ -14,6 +14,7 @@
  * - runner: where something must run beside the tasks. One supervisor in
  *   jobprof-node starts, awaits and collects it, in bounded time.
  * - side: of an option besides --nccl-profile, what it adds to a step (side.h).
+ *   A folder that only adds knobs to an option has complete and adapt.
  *
  * What a source of data adds to a report is no face of a backend, but a feature
  * (orchestrator/feature/feature.h). What the node agent runs by itself is a
@@ -168,6 +169,8 @@ struct backend_host {
     void *arg; /* doctor's */
 };
 
+struct clockprobes; /* common/clockwindows.h */
+
 struct backend {
     unsigned abi;             /* BACKEND_ABI */
     struct jp_profiler about; /* what common code may use of it */
@@ -192,6 +195,10 @@ struct backend {
      * of this backend's, which no reader takes. dir, name: as for openat().
      * NULL: there is no such file. */
     bool (*other_log)(int dir, const char *name);
+    /* Reads what it has measured of the nodes' clocks; nodes is the step's
+     * folder of that name. Without any there are no files. 0, or -1 without
+     * memory. NULL: it measures none. */
+    int (*clocks)(const char *nodes, struct clockprobes *probes);
 };
 
 /* Generated from the folders; ends with NULL. */
@@ -206,6 +213,10 @@ const struct launch_side *backend_side(enum jp_option option);
 /* The option that runs something beside the tasks of a step with these
  * settings, or OPTIONS. conf NULL: the first one that can. */
 enum jp_option backend_beside(const struct jp_jobconf *conf);
+
+/* What was measured of the nodes' clocks, by the backend that measures them. 0,
+ * or -1 without memory. Caller frees (clockprobes_fini) in both cases. */
+int backend_clocks(const char *nodes, struct clockprobes *probes);
 
 /* Returns the profiler that a library belongs to: it is a plugin for NCCL and
  * contains the mark of one of our profilers. Follows links, reads at most

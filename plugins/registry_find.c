@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clockwindows.h"
 #include "common/fileio.h"
 #include "common/logsource.h"
 #include "plugins/backend.h"
@@ -64,6 +65,15 @@ bool side_takes_cupti(const struct jp_jobconf *conf, const char **title)
         }
     }
     return false;
+}
+
+int backend_clocks(const char *nodes, struct clockprobes *probes)
+{
+    *probes = (struct clockprobes){.files = NULL};
+    for (size_t i = 0; backend_registry[i]; i++)
+        if (backend_registry[i]->clocks)
+            return backend_registry[i]->clocks(nodes, probes);
+    return 0;
 }
 
 /* --- by a library -------------------------------------------------------- */

@@ -73,7 +73,8 @@ struct launch_side {
      * report. Lines for the user are appended to *note. */
     int (*fill)(const struct side_step *step, struct jp_jobconf *conf,
                 char **note, struct jp_error *err);
-    /* The same, after all options have filled their sides. */
+    /* The same, after all options have filled their sides. Called of a folder
+     * without an option, too. */
     int (*complete)(const struct side_step *step, struct jp_jobconf *conf,
                     char **note, struct jp_error *err);
     /* Whether tasks of this step are run by a program that uses CUPTI, which

@@ -1,57 +1,104 @@
 #!/bin/bash
-# removed.sh NAME... - builds a copy of the last commit without these features.
+# removed.sh [-t] NAME... - builds a copy of the last commit without these
+# features: copper nsys cuda clock util live evidence history trial upload
+# parquet flight gputime. One name is one copy without it; names with a comma
+# between them are taken out together. -t: tests of the copy are built, and the
+# programs among them that the C library of cmocka runs have to pass.
 #
 # A feature is its folders below orchestrator/, plugins/ and tests/, their lines
-# in Makefile.am and plugins/Makefile.inc, and its rows of the registries. All
-# programs have to build without them. TESTS names tests that are run then; the
-# fixtures that tests share still name some options, so not every feature leaves
-# tests that can be built. Takes minutes; remove.test asks less of all features
-# in seconds.
+# in Makefile.am and plugins/Makefile.inc, and its rows of the registries. The
+# rows are those of the symbols that the folders define. A test elsewhere is the
+# feature's if it includes a header of these folders or names its option.
+# Takes some minutes for each copy; remove.test asks less of all features in
+# seconds. The copies are built in REMOVED_DIR, one after the other. Output is
+# TAP.
 #
-#     removed.sh copper
-#     removed.sh util cuda        (cuda is a knob of util's option)
-set -eu
-[ $# -gt 0 ] || { sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 2; }
+#     removed.sh -t copper util,cuda
+set -u
+tests=
+[ "${1:-}" != -t ] || { tests=1; shift; }
+[ $# -gt 0 ] || { sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 2; }
 top=$(cd "$(dirname "$0")/../.." && pwd)
-work=$(mktemp -d) || exit 1
+# copies at one place let ccache help
+work=${REMOVED_DIR:-$(mktemp -d)} || exit 1
+mkdir -p "$work"
 trap 'rm -rf "$work"' EXIT
-git -C "$top" archive HEAD | tar -x -C "$work"
-cd "$work"
+unset MAKEFLAGS MFLAGS MAKELEVEL
 
 # Takes a program of the tests out of the lists and rules of the makefiles.
 drop_program() { # drop_program tests/ROOM/PROGRAM
     local rule=${1//[^a-zA-Z0-9]/_}
 
-    sed -i -e ":a; /\\\\$/{N; ba}; /^${rule}_[A-Z]* *[+=]/d" tests/*/Makefile.inc
+    sed -i -e ":a; /\\\\$/{N; ba}; /^\\(EXTRA_\\)\\?${rule}_[A-Z]* *[+=]/d" tests/*/Makefile.inc
     sed -i -e "s#\\(^\\|[ =]\\)$1\\([ ]\\|\$\\)#\\1\\2#g" tests/*/Makefile.inc
 }
 
-gone=
-for name; do
-    gone="$gone${gone:+|}$name"
-    rm -rf "orchestrator/$name" "plugins/$name" "tests/$name"
-    sed -i "\\#/$name/[A-Za-z]*[.]inc#d" Makefile.am plugins/Makefile.inc
-    sed -i "/feature_$name\\b/d" orchestrator/feature/registry.c
-    sed -i "/\\b${name}_module\\b/d" orchestrator/agent/modules.c
-    sed -i "/command_$name\\b/d" orchestrator/cmd/jobprof.c
-    sed -i -e "s#tests/$name/[a-z_]*[.][ch] *##g" -e '/^ *\\$/d' tests/Makefile.inc
-    # the second feature of the folder
-    [ "$name" != util ] || sed -i '/feature_cause\b/d' orchestrator/feature/registry.c
-done
+# The structs by which registries know the folders of a feature.
+symbols_of() { # symbols_of NAME
+    grep -hoE '^const struct (feature|command|node_module|backend) [a-z_]+ =' \
+        "orchestrator/$1"/*.c "plugins/$1"/*.c 2>/dev/null | awk '{ print $4 }'
+}
 
-# nothing but tests may need them
-if grep -rnE --include="*.[ch]" "#include \"(orchestrator|plugins)/($gone)/" common plugins spank \
-    orchestrator contrib; then
-    echo "the lines above include headers of $*"
-    exit 1
-fi
-grep -rlE "#include \"(orchestrator|plugins|tests)/($gone)/" tests | while read -r file; do
-    [ "${file%.c}" = "$file" ] || drop_program "${file%.c}"
-done
+take_out() { # take_out NAME
+    local registries=(orchestrator/feature/registry.c orchestrator/agent/modules.c
+        orchestrator/cmd/jobprof.c orchestrator/cmd/jobprof_node.c) symbol
 
-autoreconf -i >/dev/null 2>&1
-mkdir build
-cd build
-../configure CC="${CC:-gcc}" CFLAGS="${CFLAGS:--g1 -O1}" --enable-silent-rules >/dev/null
-${MAKE:-make} -j"${JOBS:-2}" >/dev/null
-[ -z "${TESTS:-}" ] || ${MAKE:-make} check TESTS="$TESTS"
+    [ -d "orchestrator/$1" ] || { echo "no feature $1"; return 1; }
+    for symbol in $(symbols_of "$1"); do
+        sed -i "/\\b$symbol\\b/d" "${registries[@]}"
+    done
+    rm -rf "orchestrator/$1" "plugins/$1" "tests/$1"
+    sed -i "\\#/$1/[A-Za-z]*[.]inc#d" Makefile.am plugins/Makefile.inc
+    sed -i -e "s#tests/$1/[a-z_]*[.][ch] *##g" -e '/^ *\\$/d' tests/Makefile.inc
+}
+
+# Nothing but tests may need the features; theirs go.
+drop_users() { # drop_users "NAME|NAME"
+    local names=$1 options file
+
+    ! grep -rnE --include='*.[ch]' "#include \"(orchestrator|plugins)/($names)/" \
+        common plugins spank orchestrator contrib || return 1
+    options=$(tr '[:lower:]' '[:upper:]' <<<"$names")
+    grep -rlE --include='*.c' -e "#include \"(orchestrator|plugins|tests)/($names)/" \
+        -e "\\bOPTION_($options)\\b" tests | while read -r file; do
+        drop_program "${file%.c}"
+    done
+}
+
+# The programs of the copy's tests, which need no other program.
+programs() {
+    make -s --eval='names:; @echo $(TESTS)' names | tr ' ' '\n' |
+        grep '^tests/[a-z_]*/test_' | tr '\n' ' '
+}
+
+build() { # build NAMES, with | between them
+    autoreconf -i >/dev/null 2>&1 || return 1
+    mkdir build && cd build || return 1
+    ../configure CC="${CC:-gcc}" CFLAGS="${CFLAGS:--g1 -O1}" --enable-silent-rules >/dev/null || return 1
+    make -j"${JOBS:-2}" || return 1
+    [ -z "$tests" ] || make -k -j"${JOBS:-2}" check TESTS="$(programs)"
+}
+
+n=0 failed=0
+for names; do
+    n=$((n + 1))
+    rm -rf "$work/tree"
+    mkdir "$work/tree"
+    git -C "$top" archive HEAD | tar -x -C "$work/tree"
+    if (
+        cd "$work/tree" || exit 1
+        for name in ${names//,/ }; do
+            take_out "$name" || exit 1
+        done
+        drop_users "${names//,/|}" && build
+    ) >"$work/log" 2>&1; then
+        echo "ok $n - without $names, $(grep -c '^PASS: ' "$work/log") checks passed"
+    else
+        echo "not ok $n - without $names"
+        grep -E '^(FAIL|ERROR): |error|undefined|include' "$work/log" | head -n 20 | sed 's/^/#   /'
+        tail -n 3 "$work/log" | sed 's/^/#   /'
+        failed=1
+    fi
+done
+echo "1..$n"
+exit $failed

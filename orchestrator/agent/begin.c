@@ -222,15 +222,15 @@ static void step_aside(const struct jp_seat *seat, const char *node,
     barrier_leave(&uncounted, &out, NULL);
 }
 
-/* Lets each option change the variables to what holds on this node. */
+/* Lets each backend change the variables to what holds on this node. */
 static void adapt_sides(const char *dir, const char *node,
                         struct jp_jobconf *conf)
 {
-    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++) {
-        const struct backend *backend = backend_of_option(i);
+    for (size_t i = 0; backend_registry[i]; i++) {
+        const struct backend *backend = backend_registry[i];
         char line[512] = "", *ready;
 
-        if (!backend || !backend->side->adapt)
+        if (!backend->side || !backend->side->adapt)
             continue;
         ready = backend->runner ? runmark_text(dir, node, RUNMARK_READY) : NULL;
         backend->side->adapt(conf, ready, line, sizeof(line));

@@ -514,7 +514,7 @@ static int fill_container(struct launch *l, struct jp_error *err)
 /* --- the whole launch ----------------------------------------------------- */
 
 /* Calls what each option besides --nccl-profile adds to a step, then what
- * depends on the others. */
+ * depends on the others, also of folders that only add knobs to an option. */
 static int fill_sides(struct launch *l, struct jp_error *err)
 {
     const struct side_step step = {l->facts, l->plan, l->place.step_dir};
@@ -525,10 +525,10 @@ static int fill_sides(struct launch *l, struct jp_error *err)
         if (side->fill && side->fill(&step, &l->conf, &l->note, err) < 0)
             return -1;
     }
-    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++) {
-        const struct launch_side *side = backend_side(i);
+    for (size_t i = 0; backend_registry[i]; i++) {
+        const struct launch_side *side = backend_registry[i]->side;
 
-        if (side->complete &&
+        if (side && side->complete &&
             side->complete(&step, &l->conf, &l->note, err) < 0)
             return -1;
     }

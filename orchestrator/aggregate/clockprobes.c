@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plugins/backend.h"
+
 /* The most points around the steps of wall clocks, besides those over the run.
  */
 #define STEPS_MAX 256
@@ -594,7 +596,7 @@ int clockprobes_add(struct jp_clocks *clocks, struct timeline *const *timelines,
 
     if (!nodes)
         return 0;
-    if (clockprobes_read(nodes, &read) < 0)
+    if (backend_clocks(nodes, &read) < 0)
         return -1;
     clocks->probes = (struct clocks_probes){
         .files = read.n_files,

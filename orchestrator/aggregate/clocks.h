@@ -21,58 +21,20 @@
 
 #include "common/clockline.h"
 #include "common/clockmap.h"
+#include "common/clockwindows.h"
 #include "common/hash.h"
 #include "common/keymap.h"
 #include "orchestrator/aggregate/timeline.h"
-#include "plugins/clock/clock_read.h"
 
-/* --- clockprobes_read.c ------------------------------------------------- */
+/* --- clockprobes.c ------------------------------------------------------ */
 
 /* One time for all nodes, from what their agents measured.
  *
  * Each agent has left lines: how far a neighbour's CLOCK_MONOTONIC is from its
- * own, one line for each window of time (plugins/clock/clock_read.h). All
+ * own, one line for each window of time (common/clockwindows.h). All
  * clocks are solved for at points over the run (below). With each node's own
  * record of its wall clock, the result is a map of the times that recordings
  * carry. A wall clock that was set makes a step in the map. */
-
-/* The windows of one pair, sorted by start. */
-struct clockprobes_edge {
-    uint32_t from, to; /* of files */
-    const struct clock_window *windows;
-    size_t n; /* those with a line */
-};
-
-struct clockprobes {
-    struct clock_file *files; /* ascending node */
-    size_t n_files;
-    struct clockprobes_edge *edges;
-    size_t n_edges;
-    uint64_t windows, bad_windows; /* with a line, and without */
-    uint64_t exchanges, failures;
-    /* of the agents' probes: the requested time between two, that of each
-     * window in sum with their number, and their budget; 0: unknown */
-    uint32_t wanted_us, cpu_permille;
-    uint64_t paced_us, paced;
-    uint64_t bad_files; /* that could not be read */
-    size_t points;      /* the most points over the run that a map may have */
-    bool by_xla;        /* the files are the tasks' XLA's, not the agents' */
-    bool xla_ambiguous; /* XLA's files do not show on which nodes they were
-                           written, so they are not used */
-};
-
-/* Reads <nodes>/<node>/clock.jsonl of all nodes; without any there are no
- * files. What the tasks' XLA has measured (plugins/clock/clock_read.h) takes
- * their place where it reaches as many nodes.
- *
- * XLA's files lie in <nodes>/../raw, where each process has written its own
- * file into its node's folder. So a process index is on the node that has its
- * file; where that names two nodes, the files are ambiguous. 0, or -1 without
- * memory. Fini takes zeros. */
-int clockprobes_read(const char *nodes, struct clockprobes *probes);
-void clockprobes_fini(struct clockprobes *probes);
-
-/* --- clockprobes.c ------------------------------------------------------ */
 
 /* Fills map, which is empty, for the given hosts (ascending): Slurm's names of
  * nodes, or what gethostname() returns there. reference: the host that becomes

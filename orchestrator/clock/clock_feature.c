@@ -420,4 +420,7 @@ const struct feature feature_clock = {
     .further_tiles = put_tiles,
     .card = put_card,
     .missing = find_missing,
+    .show_nodes = clock_show,
+    .shows_nothing = "no agent wrote nodes/*/clock.jsonl in this directory",
+    .shows_no_row = "the agents' files have no window of two nodes",
 };

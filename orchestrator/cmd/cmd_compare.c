@@ -187,7 +187,6 @@ static void tell_earlier(const struct arguments *a)
 /* Finds A for B alone. Returns an exit status. */
 static int find_earlier(struct arguments *a)
 {
-    const struct sitefile_value *history;
     struct jp_sitefile site = {0};
     struct jp_error err = {""};
     char **dirs = NULL;
@@ -204,8 +203,7 @@ static int find_earlier(struct arguments *a)
     /* without a site file there is no history */
     if (plan_load_site(a->config, &site, NULL) < 0)
         site = (struct jp_sitefile){0};
-    history = sitefile_find(&site, "history.dir");
-    rc = earlier_find(dirs[0], a->config, history ? history->value : NULL,
+    rc = earlier_find(dirs[0], a->config, &site,
                       a->week ? EARLIER_WEEK : EARLIER_BEST, &a->found, &err);
     nodelist_free(dirs, n);
     sitefile_fini(&site);

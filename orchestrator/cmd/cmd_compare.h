@@ -6,6 +6,8 @@
 
 #include "common/error.h"
 
+struct jp_sitefile; /* common/sitefile.h */
+
 /* Which of the earlier reports of the same job name, number of ranks and
  * nodes. */
 enum earlier {
@@ -25,12 +27,12 @@ struct earlier_found {
     size_t n_ranks;
 };
 
-/* Looks beside the job's directory of step_dir, and in the user's lines of the
- * site's history (history_dir, NULL: none), whose jobs are found by their ids.
- * Returns 1; 0 and why (a clause): there is none; or -1 and why: step_dir has
- * no report that can be read. */
+/* Looks beside the job's directory of step_dir, and for the user's jobs that
+ * commands know of (`earlier` of struct command), by their ids. Returns 1; 0
+ * and why (a clause): there is none; or -1 and why: step_dir has no report that
+ * can be read. */
 int earlier_find(const char *step_dir, const char *config,
-                 const char *history_dir, enum earlier which,
+                 const struct jp_sitefile *site, enum earlier which,
                  struct earlier_found *found, struct jp_error *why);
 
 #endif

@@ -1,7 +1,7 @@
 /* cmd_compare_earlier.c - find an earlier report of the same program.
  *
  * Candidates are the steps of the jobs' directories that lie beside the step's
- * own, and jobs of the same name in the user's part of the site's history. A
+ * own, and jobs of the same name that a command has kept (history). A
  * candidate counts if its summary.json has the same job name, number of ranks
  * and nodes, and if it is older. */
 #include "orchestrator/cmd/cmd_compare.h"
@@ -16,16 +16,15 @@
 #include "common/figure.h"
 #include "common/fileio.h"
 #include "orchestrator/cmd/cmd_inputs.h"
+#include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/collect/nodelist.h"
-#include "orchestrator/history/history.h"
 #include "orchestrator/report/summary_file.h"
 
 #define DAY_US INT64_C(86400000000)
 /* Reports that are read; more would take too long. */
 #define REPORTS_READ 2000
-/* Jobs of the history that are looked for. */
+/* Jobs of the same name that are looked for elsewhere. */
 #define JOBS_LOOKED 50
-#define HISTORY_BYTES (UINT64_C(64) << 20)
 
 /* What decides whether two steps are comparable. */
 struct facts {
@@ -43,7 +42,7 @@ struct search {
     struct earlier_found best;
     int64_t best_off_us; /* from a week before */
     size_t read;
-    /* jobs of the same name in the history */
+    /* jobs of the same name that commands know of, such as the history */
     char *jobs[JOBS_LOOKED];
     size_t n_jobs;
 };
@@ -145,18 +144,16 @@ static int look_beside(struct search *s, const char *step_dir)
     return rc;
 }
 
-/* Keeps a job of the same name, the last ones. A callback of history_read. */
-static int see(void *arg, const struct history_step *step, int64_t uid)
+/* Keeps a job of the same name, the last ones. A callback of
+ * command.earlier. */
+static int keep_job(void *arg, uint64_t id, const char *step)
 {
     struct search *s = arg;
-    char name[3 * HISTORY_TEXT], id[3 * HISTORY_TEXT], *word;
+    char *word;
 
-    history_text_copy(step->name, name, sizeof(name));
-    history_text_copy(step->step, id, sizeof(id));
-    (void) uid;
-    if (strcmp(name, s->own.name) != 0 || step->job == s->own.job)
+    if (id == s->own.job)
         return 0;
-    word = text_format("%" PRIu64 ".%s", step->job, id);
+    word = text_format("%" PRIu64 ".%s", id, step);
     if (!word)
         return -1;
     free(s->jobs[s->n_jobs % JOBS_LOOKED]);
@@ -164,18 +161,15 @@ static int see(void *arg, const struct history_step *step, int64_t uid)
     return 0;
 }
 
-/* Looks at the jobs of the user's history. What cannot be found any more is
+/* Looks at the jobs that commands know of. What cannot be found any more is
  * skipped. */
-static int look_in_history(struct search *s, const char *folder)
+static int look_in_commands(struct search *s, const struct jp_sitefile *site)
 {
-    struct history_reader reader = {
-        .see = see, .arg = s, .max_bytes = HISTORY_BYTES};
-    char *own = text_format("%s/%u", folder, (unsigned) geteuid());
-    struct history_seen seen = {0};
-    int rc = own ? 0 : -1;
+    int rc = 0;
 
-    if (own && access(own, R_OK) == 0)
-        history_read(own, &reader, &seen, NULL);
+    for (size_t i = 0; command_registry[i] && rc == 0; i++)
+        if (command_registry[i]->earlier)
+            rc = command_registry[i]->earlier(site, s->own.name, keep_job, s);
     for (size_t i = 0; rc == 0 && i < JOBS_LOOKED; i++) {
         char **dirs = NULL;
         size_t n = 0;
@@ -188,12 +182,11 @@ static int look_in_history(struct search *s, const char *folder)
     }
     for (size_t i = 0; i < JOBS_LOOKED; i++)
         free(s->jobs[i]);
-    free(own);
     return rc;
 }
 
 int earlier_find(const char *step_dir, const char *config,
-                 const char *history_dir, enum earlier which,
+                 const struct jp_sitefile *site, enum earlier which,
                  struct earlier_found *found, struct jp_error *why)
 {
     struct search s = {.which = which, .config = config};
@@ -205,8 +198,8 @@ int earlier_find(const char *step_dir, const char *config,
         return error_set(why, "%s: its report names no job", step_dir);
     s.best.period_us = NAN;
     rc = look_beside(&s, step_dir);
-    if (rc == 0 && history_dir)
-        rc = look_in_history(&s, history_dir);
+    if (rc == 0)
+        rc = look_in_commands(&s, site);
     if (rc < 0) {
         free(s.best.dir);
         return error_set(why, "out of memory");

@@ -106,6 +106,15 @@ static int print_json(const struct doctor *d, struct jp_error *err)
     return json_stream_close(&s, err);
 }
 
+/* Lets each command check its keys of the site file. */
+static void check_site(const struct jp_sitefile *site, doctor_add_site *add,
+                       void *arg)
+{
+    for (size_t i = 0; command_registry[i]; i++)
+        if (command_registry[i]->check_site)
+            command_registry[i]->check_site(site, add, arg);
+}
+
 /* Runs the checks for a step submitted from submit_dir, and prints them.
  * Returns an exit status. */
 static int run_checks(struct arguments *a, const char *submit_dir)
@@ -121,6 +130,7 @@ static int run_checks(struct arguments *a, const char *submit_dir)
         return cmd_args_fail("doctor", JP_EXIT_IO, &err);
     }
     a->doctor.self = self;
+    a->doctor.check_site = check_site;
     a->doctor.config = a->common.config;
     /* where a job of this user would write */
     a->doctor.dir = submit_dir;

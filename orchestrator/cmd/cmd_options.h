@@ -111,6 +111,7 @@ int cmd_options_usage(const struct cmd_options *options, const char *what);
 /* --- a program: the table of its commands -------------------------------- */
 
 struct jp_sitefile; /* common/sitefile.h */
+struct module_hang; /* plugins/module.h */
 
 struct command {
     const char *name;
@@ -127,6 +128,11 @@ struct command {
      * none is running. */
     int (*show_running)(const char *word, const char *config, bool json);
 
+    /* --- of a command that looks at hanging processes, in jobprof-node */
+
+    /* Starts it and returns at once (take_evidence of struct module_place). */
+    void (*take_evidence)(void *arg, const struct module_hang *hang);
+
     /* --- what follows a report of `jobprof report`. NULL: nothing. */
 
     /* Starts it for the step in dir, if the site wants it; returns soon, and
@@ -140,6 +146,20 @@ struct command {
     /* Returns what is left undone outside of the job, as a clause; NULL:
      * nothing. *command stays NULL if another report does it. */
     const char *(*left)(const struct jp_sitefile *site, const char **command);
+
+    /* --- what it keeps for the site. NULL: nothing. */
+
+    /* Calls job for the caller's jobs of that name that it knows of, the oldest
+     * first, until job returns a value other than 0, which is returned. */
+    int (*earlier)(const struct jp_sitefile *site, const char *name,
+                   int (*job)(void *arg, uint64_t id, const char *step),
+                   void *arg);
+    /* For doctor: checks its keys of the site file and calls add for each, with
+     * what to do (a constant) if it is not good. */
+    void (*check_site)(const struct jp_sitefile *site,
+                       void (*add)(void *arg, bool good, const char *check,
+                                   const char *advice, const char *line),
+                       void *arg);
 };
 
 /* An element of a list of commands. */
@@ -154,9 +174,9 @@ extern const struct command *const command_registry[];
 
 struct program {
     const char *name;
-    const char *purpose; /* one sentence about the program */
+    const char *purpose;                   /* one sentence about the program */
     const struct command *const *commands; /* ends with NULL */
-    const char *epilogue; /* last lines of --help */
+    const char *epilogue;                  /* last lines of --help */
 };
 
 /* Handles --help, --version and unknown words; otherwise runs the subcommand,

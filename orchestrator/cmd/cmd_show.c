@@ -183,7 +183,7 @@ static int show_rest(const struct cmd_inputs *inputs)
     /* of several steps, the lines above say enough */
     if (inputs->n == 1)
         print_rest(inputs->dirs[0]);
-    return show_table_end(NULL, stdout, &err) < 0
+    return table_output_end(NULL, stdout, &err) < 0
                ? cmd_args_fail("show", JP_EXIT_IO, &err)
                : JP_EXIT_OK;
 }
@@ -319,38 +319,41 @@ static void say_file(const char *text)
     quote_printf(stderr, "jobprof: %s\n", text);
 }
 
-/* Prints the clocks of these nodes/ folders. A damaged file takes precedence
+/* Prints what f has of these nodes/ folders. A damaged file takes precedence
  * over a failed check. Returns an exit status. */
-static int print_clocks(const struct arguments *a, char *const *nodes, size_t n)
+static int print_nodes(const struct feature *f, const struct arguments *a,
+                       char *const *nodes, size_t n)
 {
-    struct clockshow_done done;
+    const struct feature_show how = {.node = a->filter.node,
+                                     .json = a->common.json,
+                                     .out = stdout,
+                                     .say = a->common.quiet ? NULL : say_file};
+    struct feature_shown done;
     struct jp_error err = {""};
 
-    if (clockshow_print(nodes, n, a->filter.node, a->common.json, stdout,
-                        a->common.quiet ? NULL : say_file, &done, &err) < 0)
+    if (f->show_nodes(nodes, n, &how, &done, &err) < 0)
         return cmd_args_fail("show", JP_EXIT_IO, &err);
-    if (!done.neighbours && !done.bad_files && !a->common.quiet)
-        fprintf(
-            stderr,
-            !done.files
-                ? "jobprof: no agent wrote nodes/*/clock.jsonl in this "
-                  "directory\n"
-                : "jobprof: the agents' files have no window of two nodes\n");
-    return done.bad_files     ? JP_EXIT_INCOMPLETE
-           : !done.neighbours ? JP_EXIT_NODATA
-           : done.failed      ? JP_EXIT_FINDINGS
-                              : JP_EXIT_OK;
+    if (!done.rows && !done.bad_files && !a->common.quiet)
+        quote_printf(stderr, "jobprof: %s\n",
+                     done.files ? f->shows_no_row : f->shows_nothing);
+    return done.bad_files ? JP_EXIT_INCOMPLETE
+           : !done.rows   ? JP_EXIT_NODATA
+           : done.failed  ? JP_EXIT_FINDINGS
+                          : JP_EXIT_OK;
 }
 
-/* Finds the nodes/ folders of the steps and prints their clocks. Returns an
- * exit status. */
+/* Finds the nodes/ folders of the steps and prints their clocks, by the feature
+ * that has them. Returns an exit status. */
 static int show_clocks(const struct arguments *a)
 {
+    const struct feature *f = feature_named("clock");
     struct jp_error err = {""};
     char **dirs = NULL, **nodes;
     size_t n = 0;
     int rc = JP_EXIT_IO;
 
+    if (!f)
+        return JP_EXIT_NODATA;
     if (cmd_inputs_steps(a->word, a->common.config, &dirs, &n, &err) < 0)
         return cmd_args_fail("show", JP_EXIT_USAGE, &err);
     nodes = calloc(n, sizeof(*nodes));
@@ -358,7 +361,7 @@ static int show_clocks(const struct arguments *a)
         /* NULL for a step without agents, which is skipped */
         nodes[i] = cmd_inputs_nodes(dirs[i]);
     if (nodes)
-        rc = print_clocks(a, nodes, n);
+        rc = print_nodes(f, a, nodes, n);
     for (size_t i = 0; nodes && i < n; i++)
         free(nodes[i]);
     free(nodes);

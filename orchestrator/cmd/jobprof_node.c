@@ -39,9 +39,10 @@
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
-#include "orchestrator/live/livewant.h"
 #include "orchestrator/topo/hardware.h"
 #include "plugins/backend.h"
+
+static void take_commands(struct module_place *place); /* below */
 
 /* --- arguments ------------------------------------------------------------ */
 
@@ -491,7 +492,7 @@ static int run_agent(const struct node_args *args, struct jp_error *err)
     place->component = args->seat.component;
     place->on_hang = &on_hang;
     place->shared = &shared;
-    place->take_evidence = livekeep_start;
+    take_commands(place);
     read_conf(args, &site, place, &on_hang, &metrics);
     find_nodes(place, &nodes);
     rc = nodeagent_run(&agent, err);
@@ -730,6 +731,14 @@ static const struct command *const commands[] = {
     &command_evidence,
     NULL,
 };
+
+/* Sets what commands do for modules of the agent. */
+static void take_commands(struct module_place *place)
+{
+    for (size_t i = 0; commands[i]; i++)
+        if (commands[i]->take_evidence)
+            place->take_evidence = commands[i]->take_evidence;
+}
 
 static const struct program program = {
     .name = "jobprof-node",

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "common/grammar.h"
+#include "common/profiler.h"
 #include "common/json_stream.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/sections.h"
@@ -125,7 +127,7 @@ static bool put_clocks_figure(const struct jp_report *report, char *buf)
 static const struct jp_html_section sections[] = {
     {.id = CUDA_FEATURE,
      .title = "Calls into CUDA",
-     .note = "What processes called, counted by --util-profile=cuda=1; "
+     .note = "What processes called, counted with cuda=1; "
              "csv/cuda_time.csv has each second.",
      .kind = JP_HTML_WIDE,
      .table = &table_cuda,
@@ -135,9 +137,8 @@ static const struct jp_html_section sections[] = {
     {.id = "gpu-clocks",
      .title = "Clocks of the GPUs",
      .note =
-         "Each GPU&#39;s clock beside its node&#39;s, read once a second by "
-         "--util-profile=cuda=1, to align traces; csv/gpu_pairs.csv has "
-         "each reading.",
+         "Each GPU&#39;s clock beside its node&#39;s, read once a second with "
+         "cuda=1, to align traces; csv/gpu_pairs.csv has each reading.",
      .kind = JP_HTML_WIDE,
      .table = &table_gpu_clocks,
      .figure = put_clocks_figure,
@@ -153,32 +154,42 @@ struct asked_row {
     const char *key, *value;
 };
 struct asked {
-    struct {
-        struct asked_row *util_settings;
-        size_t n_util_settings;
-    } job;
+    struct asked_row *settings;
+    size_t n_settings;
 };
 static const struct json_field asked_row_fields[] = {
     JSON_FIELD(struct asked_row, key), JSON_FIELD(struct asked_row, value)};
 static const struct json_fields asked_row_read =
     JSON_FIELDS(struct asked_row, asked_row_fields);
-static const struct json_field asked_fields[] = {JSON_FIELD_ROWS(
-    struct asked, job.util_settings, job.n_util_settings, asked_row_read)};
-static const struct json_fields asked_read =
-    JSON_FIELDS(struct asked, asked_fields);
 
-static const char *find_missing(const struct summary_file *summary)
+/* Whether the option that takes samples was given cuda=1. */
+static bool was_asked(const struct summary_file *summary)
 {
+    enum jp_option option = profiler_sampler();
+    struct json_field field =
+        JSON_FIELD_ROWS(struct asked, settings, n_settings, asked_row_read);
+    const struct json_fields fields = {
+        .fields = &field, .n = 1, .size = sizeof(struct asked)};
+    char path[64];
     struct asked own;
     bool asked = false;
 
-    summary_file_own(summary, &asked_read, &own);
-    for (size_t i = 0; i < own.job.n_util_settings; i++)
-        asked |= !strcmp(own.job.util_settings[i].key, "cuda") &&
-                 !strcmp(own.job.util_settings[i].value, "1");
-    json_fields_fini(&asked_read, &own);
-    return asked && !json_object_size(
-                        json_object_get(summary->root, CUDA_FEATURE))
+    if (option >= OPTIONS)
+        return false;
+    snprintf(path, sizeof(path), "job.%s_settings", grammar_of(option)->group);
+    field.path = path;
+    summary_file_own(summary, &fields, &own);
+    for (size_t i = 0; i < own.n_settings; i++)
+        asked |= !strcmp(own.settings[i].key, "cuda") &&
+                 !strcmp(own.settings[i].value, "1");
+    json_fields_fini(&fields, &own);
+    return asked;
+}
+
+static const char *find_missing(const struct summary_file *summary)
+{
+    return was_asked(summary) && !json_object_size(json_object_get(
+                                     summary->root, CUDA_FEATURE))
                ? "cuda=1 counted no calls: log.txt of the step says why"
                : NULL;
 }

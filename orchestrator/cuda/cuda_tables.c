@@ -66,7 +66,7 @@ JP_GETTER(ccall_why, jp_cuda_row, (void) at;
          2,                                                                    \
          2,                                                                    \
          "Host",                                                               \
-         "as the process names it",                                    \
+         "as the process names it",                                            \
          .width = 14,                                                          \
          .get = get_ccall_host},                                               \
         {"pid",        JP_COL_PID,          JP_CSV, 3, 3, 0, "Process",        \
@@ -246,8 +246,8 @@ static void find_part(struct jp_row *row)
 const struct jp_table table_cuda = {
     .name = "cuda",
     .json = "cuda.processes",
-    .help = "one row per process that started CUDA: its calls, by "
-            "--util-profile=cuda=1",
+    .help = "one row per process that started CUDA: its calls, with "
+            "cuda=1",
     JP_COLUMNS(processes),
     .count = count_processes,
     .find = find_process,
@@ -294,8 +294,7 @@ JP_GETTER(cclock_rank, gpu_row, (void) at;
 JP_GETTER(cclock_host, gpu_row, (void) at; value_name(v, reader_of(row)->host))
 JP_GETTER(cclock_pid, gpu_row, (void) at; v->type = JP_VALUE_INT;
           v->number = reader_of(row)->pid)
-JP_GETTER(cclock_device, gpu_row,
-          value_count(v, CUDA_PAIR_DEVICE(at->gpu) - 1))
+JP_GETTER(cclock_device, gpu_row, value_count(v, CUDA_PAIR_DEVICE(at->gpu) - 1))
 
 /* Writes the PCI address; without one the value stays absent. */
 static void get_cclock_pci(const struct jp_row *row, struct jp_value *v)
@@ -332,7 +331,7 @@ JP_GETTER(cclock_within, jp_cuda_clock, value_finite(v, at->within_us))
          "as the process names it",                                            \
          .width = 14,                                                          \
          .get = get_cclock_host},                                              \
-        {"pid",        JP_COL_PID,         JP_CSV, 3, 3, 0, "Process",         \
+        {"pid",        JP_COL_PID,           JP_CSV, 3, 3, 0, "Process",       \
          "its number", .get = get_cclock_pid},                                 \
         {"device",                                                             \
          JP_COL_RANK,                                                          \
@@ -346,7 +345,7 @@ JP_GETTER(cclock_within, jp_cuda_clock, value_finite(v, at->within_us))
     {                                                                          \
         "pci", JP_COL_TEXT, JP_CSV | JP_MAYBE, 5, 5, 3, "GPU",                 \
             "its PCI address, if the driver gave it", .width = 14,             \
-            .get = get_cclock_pci                                              \
+                                                      .get = get_cclock_pci    \
     }
 
 #define FIELD(member) JP_FIELD(struct jp_cuda_clock, member)
@@ -381,8 +380,8 @@ static const struct jp_column pairs[] = {
      .help = "CLOCK_MONOTONIC of the node, in the middle of the reading; 0: "
              "unknown",
      FIELD(mono_ns)},
-    {"gpu_ns", JP_COL_COUNT, JP_CSV, 8,
-     .help = "the GPU's clock (globaltimer)", FIELD(gpu_ns)},
+    {"gpu_ns", JP_COL_COUNT, JP_CSV, 8, .help = "the GPU's clock (globaltimer)",
+     FIELD(gpu_ns)},
     {"width_ns", JP_COL_COUNT, JP_CSV, 9,
      .help = "how long the reading took: the pair is off by half of it at most",
      FIELD(width_ns)},
@@ -413,7 +412,7 @@ const struct jp_table table_gpu_clocks = {
     .name = "gpu_clocks",
     .json = "cuda.gpu_clocks",
     .help = "one row per process and GPU whose clock was read beside the "
-            "node's, by --util-profile=cuda=1",
+            "node's, with cuda=1",
     JP_COLUMNS(clocks),
     .count = count_clocks,
     .find = find_clock,

@@ -30,6 +30,12 @@ struct doctor_line {
 };
 
 /* The request. Strings are borrowed. */
+struct jp_sitefile;
+/* Takes a line about a key of the site file. advice: a constant, what to do if
+ * it is not good. */
+typedef void doctor_add_site(void *arg, bool good, const char *check,
+                             const char *advice, const char *line);
+
 struct doctor_options {
     const char *config; /* site file; NULL: that of the plugstack line, else the
                            installed one */
@@ -39,6 +45,9 @@ struct doctor_options {
     uint32_t nodes;        /* number of nodes to check by srun; 0: none */
     uint32_t tasks;        /* ranks of the forecast */
     const char *self;      /* this program, absolute */
+    /* Checks what commands have in the site file. NULL: nothing. */
+    void (*check_site)(const struct jp_sitefile *site, doctor_add_site *add,
+                       void *arg);
 };
 
 enum { DOCTOR_NEEDED_MAX = 8 };

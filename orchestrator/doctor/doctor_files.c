@@ -1,6 +1,6 @@
 /* doctor_files.c - check files in the site's settings other than the profilers:
- * peaks, baseline, topologies, the vendors' libraries, where history and
- * metrics go. */
+ * peaks, baseline, topologies, the vendors' libraries, where metrics go, and
+ * what commands check of theirs. */
 #include "orchestrator/doctor/doctor.h"
 
 #include <errno.h>
@@ -14,11 +14,9 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
-#include "common/ownplace.h"
 #include "common/peaks.h"
 #include "common/quote.h"
 #include "common/sitefile.h"
-#include "orchestrator/history/history.h"
 #include "orchestrator/metrics/metrics.h"
 
 /* Entries of the spool that are named, and age of a collection that is late. */
@@ -48,19 +46,6 @@ static void note(void *arg, const char *text)
                "jobprof config check lists all mistakes", "%s", text);
 }
 
-/* Returns 0 if the file can be read and nobody but root and us can change it,
- * -1 and err otherwise. */
-static int open_trusted(const char *path, struct jp_error *err)
-{
-    int fd = fileio_open_regular(path, true, err), rc;
-
-    if (fd < 0)
-        return -1;
-    rc = ownplace_check_site(fd, path, err);
-    close(fd);
-    return rc;
-}
-
 /* Checks one file. The nodes' libraries need not exist on this host. */
 static void check_named(struct doctor *d, const struct named *row,
                         const char *path)
@@ -73,7 +58,7 @@ static void check_named(struct doctor *d, const struct named *row,
         doctor_add(d, row->on_nodes ? DOCTOR_WARN : DOCTOR_FAIL, "site files",
                    row->advice, "%s: %s: %s (%s)", row->key, path,
                    strerror(errno), row->lost);
-    else if (!row->on_nodes && open_trusted(path, &err) < 0)
+    else if (!row->on_nodes && fileio_check_site(path, &err) < 0)
         doctor_add(d, DOCTOR_FAIL, "site files",
                    "chown root and chmod go-w, also the folders above it",
                    "%s: %s", row->key, err.text);
@@ -105,7 +90,7 @@ static void check_topologies(struct doctor *d, const char *path)
 
     n = pattern && glob(pattern, 0, NULL, &found) == 0 ? found.gl_pathc : 0;
     for (size_t i = 0; i < n; i++)
-        if (open_trusted(found.gl_pathv[i], &err) < 0)
+        if (fileio_check_site(found.gl_pathv[i], &err) < 0)
             doctor_add(d, DOCTOR_FAIL, "site files",
                        "chown root and chmod go-w, also the folders above it",
                        "topology_file: %s", err.text);
@@ -124,42 +109,12 @@ static void check_topologies(struct doctor *d, const char *path)
     free(pattern);
 }
 
-/* Checks where a line for each step goes: history.dir, command, syslog.
- * error_set returns -1, so it can be used as a condition that is true. */
-static void check_history(struct doctor *d, const struct jp_sitefile *site)
+/* Adds what a command found out about its keys (doctor_add_site). */
+static void add_site(void *arg, bool good, const char *check,
+                     const char *advice, const char *line)
 {
-    const struct sitefile_value *dir = sitefile_find(site, "history.dir");
-    const struct sitefile_value *cmd = sitefile_find(site, "history.command");
-    const struct sitefile_value *log = sitefile_find(site, "history.syslog");
-    struct jp_error err;
-    struct stat st;
-
-    /* First who can change the folder, then whether we can write to it. */
-    if (dir && (history_sink_check(dir->value, &err) < 0 ||
-                (access(dir->value, W_OK | X_OK) < 0 &&
-                 error_set(&err, "%s: %m", dir->value))))
-        doctor_add(d, DOCTOR_FAIL, "history",
-                   "run install -d -m 1777 -o root DIR on a file system that "
-                   "all hosts see",
-                   "history.dir: %s (reports add no line)", err.text);
-    else if (dir)
-        doctor_add(d, DOCTOR_OK, "history", "", "history.dir: %s", dir->value);
-    if (cmd && (open_trusted(cmd->value, &err) < 0 ||
-                (access(cmd->value, X_OK) < 0 &&
-                 error_set(&err, "%s: %m", cmd->value))))
-        doctor_add(d, DOCTOR_FAIL, "history",
-                   "name a program that root owns and only root can change",
-                   "history.command: %s", err.text);
-    else if (cmd)
-        doctor_add(d, DOCTOR_OK, "history", "", "history.command: %s",
-                   cmd->value);
-    if (log && (stat(log->value, &st) < 0 || !S_ISSOCK(st.st_mode)))
-        doctor_add(d, DOCTOR_FAIL, "history",
-                   "name the log socket, usually /dev/log",
-                   "history.syslog: %s: not a socket", log->value);
-    else if (log)
-        doctor_add(d, DOCTOR_OK, "history", "", "history.syslog: %s",
-                   log->value);
+    doctor_add(arg, good ? DOCTOR_OK : DOCTOR_FAIL, check, good ? "" : advice,
+               "%s", line);
 }
 
 /* What lies in the spool and does not belong there. */
@@ -308,7 +263,8 @@ static void check_files(struct doctor *d)
     value = sitefile_find(&site, "topology_file");
     if (value)
         check_topologies(d, value->value);
-    check_history(d, &site);
+    if (d->options->check_site)
+        d->options->check_site(&site, add_site, d);
     /* No key was set: mention the most useful one. */
     if (d->n_lines == lines)
         doctor_add(d, DOCTOR_SKIP, "site files", "",

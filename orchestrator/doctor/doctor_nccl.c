@@ -299,7 +299,7 @@ static size_t list_plugins(const struct jp_plan *plan,
                                   about->library)
                 : NULL;
 
-        if (about->option == OPTION_NCCL)
+        if (about->option == OPTION_NCCL && about->words)
             plugins[n++] =
                 (struct plugin){.name = about->name,
                                 .path = named ? named->value : about->installed,

@@ -31,6 +31,8 @@
 #include "common/ownproc.h"
 #include "orchestrator/ingest/hangs.h"
 
+struct module_hang; /* plugins/module.h */
+
 /* The processes of a step on this node: those of the user whose environment
  * names job, step and node. */
 struct proclook_step {
@@ -285,5 +287,21 @@ struct proclook_task {
  * block. */
 size_t proclook_tasks(const char *root, const struct proclook_step *step,
                       struct proclook_task *tasks, size_t max);
+
+/* --- evidence_start.c ----------------------------------------------------- */
+
+/* Starts a program that examines the processes of a hang while they exist:
+ *
+ *     jobprof-node evidence -q --node NODE --missing PID:START,...
+ *         --waiting PID:START,... STEP_DIRECTORY
+ *
+ * It runs in a child of the agent's process group, which ends with the step.
+ * Only /dev/null is open, and it is killed after EVIDENCE_LIFE_S. The agent
+ * does not wait for it; its results are in the step directory. */
+#define EVIDENCE_LIFE_S 60
+
+/* For module_place.take_evidence. program: the executable, for tests; NULL:
+ * that of this process. */
+void evidence_start(void *program, const struct module_hang *hang);
 
 #endif

@@ -691,4 +691,5 @@ const struct command command_evidence = {
     .name = "evidence",
     .run = run_command,
     .summary = "examine the processes of a hanging step on this node",
+    .take_evidence = evidence_start,
 };

@@ -54,6 +54,19 @@ struct feature_option {
     int (*check)(const char *value, struct jp_error *err);
 };
 
+/* How `jobprof show` asks a feature, and what that has shown. */
+struct feature_show {
+    const char *node; /* only this node; NULL: all */
+    bool json;
+    FILE *out;
+    void (*say)(const char *text); /* of each damaged file; NULL: nobody */
+};
+struct feature_shown {
+    size_t files, bad_files; /* of the agents; those that could not be read */
+    size_t rows;
+    size_t failed; /* failed checks, if there is a row */
+};
+
 /* Such an option as the user gave it, in the order of the command line. */
 struct feature_given {
     const struct feature_option *option;
@@ -165,6 +178,40 @@ struct feature_exported {
     uint64_t lost;  /* see lost of struct feature_format */
 };
 
+/* A table that is written row by row in a format of other tools. */
+enum feature_cell {
+    FEATURE_TEXT,
+    FEATURE_BOOL,
+    FEATURE_COUNT,
+    FEATURE_CLOCK, /* microseconds since 1970, UTC */
+    FEATURE_REAL
+};
+enum { FEATURE_COLUMNS_MAX = 64 };
+struct feature_column {
+    const char *name; /* borrowed while the table is written */
+    enum feature_cell kind;
+};
+struct feature_value {
+    bool known;
+    uint64_t number;  /* of a count, clock or bool */
+    double real;      /* of a real */
+    const char *text; /* of a text, which is borrowed for the call */
+};
+struct feature_sheet {
+    /* Begins a table with 1 to FEATURE_COLUMNS_MAX columns on out, which is
+     * borrowed and positioned at its start. table: its name for readers.
+     * Returns NULL and err on failure. */
+    void *(*create)(FILE *out, const char *table,
+                    const struct feature_column *columns, size_t n,
+                    struct jp_error *err);
+    /* Adds a row, a value for each column. */
+    int (*add)(void *sheet, const struct feature_value *row,
+               struct jp_error *err);
+    /* Writes the end. */
+    int (*finish)(void *sheet, struct jp_error *err);
+    void (*destroy)(void *sheet); /* takes NULL */
+};
+
 /* A format of other tools, made of a finished report. The feature's name is the
  * option of `jobprof report` and `jobprof aggregate`, the word of `jobprof
  * export`, and the key of the settings (nccl.NAME). */
@@ -189,6 +236,8 @@ struct feature_format {
     int (*export_step)(const char *step, const struct feature_export *how,
                        struct feature_exported *done, struct jp_error *err);
     const char *lost; /* what follows a number of lost values, in a line */
+
+    const struct feature_sheet *sheet; /* NULL: it has no tables by row */
 };
 
 /* Files with events of GPUs, for a trace of events (`jobprof export chrome`).
@@ -390,7 +439,16 @@ struct feature {
     const struct feature_format *format; /* of FEATURE_FORMAT */
     const struct feature_events *events; /* for traces; NULL: none */
 
-    /* --- `jobprof show` with its name as an option, for data of read_hang */
+    /* --- `jobprof show` with its name as an option: for what the nodes' agents
+     * have left in n steps' folders nodes/ (NULL: a step has none), or for data
+     * of read_hang */
+
+    /* Prints rows and checks. Returns 0, or -1: no memory, or the output
+     * failed. */
+    int (*show_nodes)(char *const *nodes, size_t n,
+                      const struct feature_show *how,
+                      struct feature_shown *shown, struct jp_error *err);
+    const char *shows_no_row; /* what it says if the files have none */
 
     /* Prints the data of one step; what is missing of it goes to stderr, unless
      * quiet. *complete: nothing is. */

@@ -3,8 +3,8 @@
  *     a report -> struct history_step -> a line in the sink   (step's user)
  *     lines of all users -> struct history_step -> tables     (any reader)
  *
- * history_fields is the single description of a line. Writer, reader, Parquet
- * file and schema (docs/history.schema.json) use it.
+ * history_fields is the single description of a line. Writer, reader, tables
+ * for other tools and schema (docs/history.schema.json) use it.
  *
  *     history_line.c   the table; converts steps to lines and back
  *     history_sink.c   writes a line to a folder, a command or syslog

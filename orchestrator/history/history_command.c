@@ -2,9 +2,9 @@
  * and the line that a report adds to the history.
  *
  * Reading: history_read passes each line to see, which adds it to the sums and
- * to the Parquet file; history_put prints the tables. Writing: history_add
- * makes a step's line and sends it to the site's sinks; `jobprof report` does
- * this in a process of its own (start_after_report). */
+ * to a table for other tools; history_put prints the tables. Writing:
+ * history_add makes a step's line and sends it to the site's sinks; `jobprof
+ * report` does this in a process of its own (start_after_report). */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -38,7 +38,8 @@ struct arguments {
     struct history_want want;
     int top;
     uint64_t rows;
-    const char *parquet;
+    const char *table;                 /* a file, or NULL */
+    const struct feature_sheet *sheet; /* its format */
     bool metrics, schema, add, exclude, drain, tell;
     struct cmd_common common;
     struct jp_sitefile site;
@@ -110,7 +111,8 @@ static int take_metrics(void *arguments, const struct cmd_option *row,
     return 0;
 }
 
-static const struct cmd_option rows[] = {
+/* The rows before and after those of formats. */
+static const struct cmd_option first_rows[] = {
     {"since", "TIME", "only steps of this last time: 7d, 12h, 90m, 4w",
      OPT_TAKE(take_since)},
     {"node", "NODE", "only steps with this node", OPT_TEXT(want.node)},
@@ -133,8 +135,8 @@ static const struct cmd_option rows[] = {
      "scontrol update NodeName=... State=DRAIN",
      OPT_FLAG(drain)},
     {"json", NULL, "print all tables as JSON", OPT_FLAG(common.json)},
-    {"parquet", "FILE", "write a table of the steps, a row for each",
-     OPT_TEXT(parquet)},
+};
+static const struct cmd_option last_rows[] = {
     {"openmetrics", NULL, "print counts for Prometheus, as OpenMetrics",
      OPT_TAKE(take_metrics), .min = METRICS_OPENMETRICS},
     {"textfile", NULL, "print them for node_exporter's textfile collector",
@@ -145,8 +147,14 @@ static const struct cmd_option rows[] = {
     {"config", "FILE", "the site's settings", OPT_TEXT(common.config)},
     {"quiet", NULL, "do not report bad lines", OPT_QUIET},
 };
+enum {
+    FIRST_ROWS = sizeof(first_rows) / sizeof(*first_rows),
+    LAST_ROWS = sizeof(last_rows) / sizeof(*last_rows)
+};
+static struct cmd_option rows[FIRST_ROWS + FEATURES_MAX + LAST_ROWS];
 
-static const struct cmd_options command_line = {
+/* Its rows are complete after list_rows. */
+static struct cmd_options command_line = {
     .command = "history",
     .about =
         "usage: jobprof history [options] [DIR|FILE]...\n"
@@ -156,10 +164,40 @@ static const struct cmd_options command_line = {
         "(history.dir of jobprof.conf). This command reads the lines that you "
         "may read: root all of them, other users their own. DIR is such a "
         "folder, and FILE has such lines (docs/history.md).\n",
-    CMD_ROWS(rows),
+    .rows = rows,
     .end = "Exit status: 0 ok, 2 usage, 4 no step, 5 input or output failed.\n",
     .most = CMD_ANY,
 };
+
+/* Takes the file of a table for other tools. */
+static int take_table(void *arguments, const struct cmd_option *row, char *text,
+                      struct jp_error *err)
+{
+    struct arguments *a = arguments;
+
+    (void) err;
+    a->table = text;
+    a->sheet = feature_registry[row->max]->format->sheet;
+    return 0;
+}
+
+/* Lists the options, with one for each format of a feature. */
+static void list_rows(void)
+{
+    size_t n = FIRST_ROWS;
+
+    memcpy(rows, first_rows, sizeof(first_rows));
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->format && feature_registry[i]->format->sheet)
+            rows[n++] = (struct cmd_option){
+                .name = feature_registry[i]->name,
+                .value = "FILE",
+                .help = "write a table of the steps, a row for each",
+                .take = take_table,
+                .max = i};
+    memcpy(&rows[n], last_rows, sizeof(last_rows));
+    command_line.n_rows = n + LAST_ROWS;
+}
 
 /* Prints a usage error. Returns JP_EXIT_USAGE. */
 static int usage(const char *what)
@@ -195,8 +233,10 @@ static int parse(int argc, char **argv, struct arguments *a)
 {
     const struct sitefile_value *accounts;
     struct jp_error err;
-    int rc = cmd_options_parse(&command_line, argc, argv, a);
+    int rc;
 
+    list_rows();
+    rc = cmd_options_parse(&command_line, argc, argv, a);
     if (rc >= 0)
         return rc;
     if (a->common.json + a->metrics + a->schema + a->add + a->exclude +
@@ -231,7 +271,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 struct work {
     struct arguments *a;
     struct history_sum *sum;
-    struct history_parquet *parquet;
+    struct history_sheet *sheet;
     uint64_t bad;
     struct jp_error err;
 };
@@ -245,10 +285,10 @@ static int see(void *arg, const struct history_step *step, int64_t uid)
     if (rc < 0)
         return error_set(&w->err, "out of memory");
     /* rc 0: the step was not selected */
-    if (!rc || !w->parquet)
+    if (!rc || !w->sheet)
         return 0;
-    return history_parquet_add(
-        w->parquet, step, uid < 0 ? NULL : history_sum_user(w->sum), &w->err);
+    return history_sheet_add(
+        w->sheet, step, uid < 0 ? NULL : history_sum_user(w->sum), &w->err);
 }
 
 /* A callback of history_read. */
@@ -356,18 +396,18 @@ static void tell_empty(const struct work *w, const char *path,
     quote_printf(stderr, "jobprof: history: %s: %s\n", path, why);
 }
 
-/* Shows the tables; writes to the open Parquet file, if requested. */
-static int show(struct work *w, char **paths, int n, FILE *parquet)
+/* Shows the tables; writes that for other tools, if out is open for it. */
+static int show(struct work *w, char **paths, int n, FILE *out)
 {
     struct history_seen seen = {0};
 
-    if (parquet && !(w->parquet = history_parquet_create(parquet, &w->err)))
+    if (out && !(w->sheet = history_sheet_create(out, w->a->sheet, &w->err)))
         return JP_EXIT_IO;
     if (read_all(w, paths, n, &seen) < 0 ||
-        (parquet && history_parquet_finish(w->parquet, &w->err) < 0))
+        (out && history_sheet_finish(w->sheet, &w->err) < 0))
         return JP_EXIT_IO;
-    /* --parquet alone prints no tables; without steps no node is judged */
-    if (((!parquet || w->a->top >= 0 || w->a->common.json || w->a->metrics ||
+    /* such a table alone prints no others; without steps no node is judged */
+    if (((!out || w->a->top >= 0 || w->a->common.json || w->a->metrics ||
           w->a->exclude || w->a->drain) &&
          (history_sum_totals(w->sum)->steps ||
           !(w->a->exclude || w->a->drain))) &&
@@ -392,9 +432,9 @@ static int run(struct arguments *a, char **paths, int n)
                history_sum_accounts(w.sum, a->accounts, &w.err) < 0) {
         history_sum_destroy(w.sum);
         return cmd_args_fail("history", JP_EXIT_USAGE, &w.err);
-    } else if (!a->parquet) {
+    } else if (!a->table) {
         rc = show(&w, paths, n, NULL);
-    } else if (fileio_output_open(&file, a->parquet, &w.err) == 0) {
+    } else if (fileio_output_open(&file, a->table, &w.err) == 0) {
         rc = show(&w, paths, n, file.stream);
         /* an incomplete file never replaces an older one */
         if (rc == JP_EXIT_IO)
@@ -402,7 +442,7 @@ static int run(struct arguments *a, char **paths, int n)
         else if (fileio_temp_commit(&file, &w.err) < 0)
             rc = JP_EXIT_IO;
     }
-    history_parquet_destroy(w.parquet);
+    history_sheet_destroy(w.sheet);
     history_sum_destroy(w.sum);
     return rc == JP_EXIT_IO ? cmd_args_fail("history", rc, &w.err) : rc;
 }
@@ -588,6 +628,102 @@ static const char *find_left(const struct jp_sitefile *site,
                : NULL;
 }
 
+/* --- earlier jobs, for compare -------------------------------------------- */
+
+/* The user's lines that are read for them. */
+#define EARLIER_BYTES (UINT64_C(64) << 20)
+
+struct earlier {
+    const char *name;
+    int (*job)(void *arg, uint64_t id, const char *step);
+    void *arg;
+    int rc;
+};
+
+/* Passes a job of that name on. A callback of history_read. */
+static int see_earlier(void *arg, const struct history_step *step, int64_t uid)
+{
+    struct earlier *e = arg;
+    char name[3 * HISTORY_TEXT], id[3 * HISTORY_TEXT];
+
+    (void) uid;
+    history_text_copy(step->name, name, sizeof(name));
+    history_text_copy(step->step, id, sizeof(id));
+    if (strcmp(name, e->name) != 0)
+        return 0;
+    return e->rc = e->job(e->arg, step->job, id);
+}
+
+static int find_earlier(const struct jp_sitefile *site, const char *name,
+                        int (*job)(void *arg, uint64_t id, const char *step),
+                        void *arg)
+{
+    const struct sitefile_value *dir = sitefile_find(site, "history.dir");
+    struct earlier e = {.name = name, .job = job, .arg = arg};
+    struct history_reader reader = {
+        .see = see_earlier, .arg = &e, .max_bytes = EARLIER_BYTES};
+    struct history_seen seen = {0};
+    char *own;
+
+    if (!dir)
+        return 0;
+    own = text_format("%s/%u", dir->value, (unsigned) geteuid());
+    if (!own)
+        return -1;
+    if (access(own, R_OK) == 0)
+        history_read(own, &reader, &seen, NULL);
+    free(own);
+    return e.rc;
+}
+
+/* --- doctor --------------------------------------------------------------- */
+
+/* Adds a line: "KEY: what was found". */
+#define ADD(good, advice, ...)                                                 \
+    do {                                                                       \
+        snprintf(line, sizeof(line), __VA_ARGS__);                             \
+        add(arg, good, "history", advice, line);                               \
+    } while (0)
+
+/* Checks where a line for each step goes: history.dir, command, syslog.
+ * error_set returns -1, so it can be used as a condition that is true. */
+static void check_site(const struct jp_sitefile *site,
+                       void (*add)(void *arg, bool good, const char *check,
+                                   const char *advice, const char *line),
+                       void *arg)
+{
+    const struct sitefile_value *dir = sitefile_find(site, "history.dir");
+    const struct sitefile_value *cmd = sitefile_find(site, "history.command");
+    const struct sitefile_value *log = sitefile_find(site, "history.syslog");
+    struct jp_error err;
+    struct stat st;
+    char line[1024];
+
+    /* First who can change the folder, then whether we can write to it. */
+    if (dir && (history_sink_check(dir->value, &err) < 0 ||
+                (access(dir->value, W_OK | X_OK) < 0 &&
+                 error_set(&err, "%s: %m", dir->value))))
+        ADD(false,
+            "run install -d -m 1777 -o root DIR on a file system that all "
+            "hosts see",
+            "history.dir: %s (reports add no line)", err.text);
+    else if (dir)
+        ADD(true, "", "history.dir: %s", dir->value);
+    if (cmd && (fileio_check_site(cmd->value, &err) < 0 ||
+                (access(cmd->value, X_OK) < 0 &&
+                 error_set(&err, "%s: %m", cmd->value))))
+        ADD(false, "name a program that root owns and only root can change",
+            "history.command: %s", err.text);
+    else if (cmd)
+        ADD(true, "", "history.command: %s", cmd->value);
+    if (log && (stat(log->value, &st) < 0 || !S_ISSOCK(st.st_mode)))
+        ADD(false, "name the log socket, usually /dev/log",
+            "history.syslog: %s: not a socket", log->value);
+    else if (log)
+        ADD(true, "", "history.syslog: %s", log->value);
+}
+#undef ADD
+
 extern const struct command command_history;
 const struct command command_history = {
     .name = "history",
@@ -596,4 +732,6 @@ const struct command command_history = {
     .follow = start_after_report,
     .when = COMMAND_AT_ONCE,
     .left = find_left,
+    .earlier = find_earlier,
+    .check_site = check_site,
 };

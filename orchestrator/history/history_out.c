@@ -1,5 +1,5 @@
 /* history_out.c - print the tables of many steps as text, JSON and OpenMetrics,
- * and write the steps as Parquet.
+ * and write the steps as a table in a format of other tools.
  *
  * history_put chooses the form. The columns of the tables are described in
  * history_tables.c, and orchestrator/table/ writes them. */
@@ -14,7 +14,6 @@
 #include "common/json_stream.h"
 #include "common/num.h"
 #include "common/quote.h"
-#include "orchestrator/parquet/parquet.h"
 
 /* Users who are named with what was left out of them. */
 enum { LEFT_USERS = 20 };
@@ -495,137 +494,108 @@ int history_put(const struct history_sum *sum,
     return 0;
 }
 
-/* --- steps as rows of a Parquet file -----------------------------------------
- */
+/* --- steps as rows of a table in a format of other tools ------------------ */
 
 /* Columns of the finding with the longest wait; they follow the members of a
  * line. */
 enum { LATE_KIND, LATE_NODE, LATE_RANK, LATE_WAIT, LATE_CAUSE, LATE_COLUMNS };
-static const struct parquet_column late_columns[LATE_COLUMNS] = {
-    [LATE_KIND] = {"late_kind", PARQUET_TEXT},
-    [LATE_NODE] = {"late_node", PARQUET_TEXT},
-    [LATE_RANK] = {"late_rank", PARQUET_COUNT},
-    [LATE_WAIT] = {"late_wait_s", PARQUET_REAL},
-    [LATE_CAUSE] = {"late_cause", PARQUET_TEXT}};
+static const struct feature_column late_columns[LATE_COLUMNS] = {
+    [LATE_KIND] = {"late_kind", FEATURE_TEXT},
+    [LATE_NODE] = {"late_node", FEATURE_TEXT},
+    [LATE_RANK] = {"late_rank", FEATURE_COUNT},
+    [LATE_WAIT] = {"late_wait_s", FEATURE_REAL},
+    [LATE_CAUSE] = {"late_cause", FEATURE_TEXT}};
 
-struct history_parquet {
-    struct parquet_column columns[PARQUET_COLUMNS];
-    const struct history_field *fields[PARQUET_COLUMNS];
-    size_t n, n_late; /* number of member columns; index of the first one after
-                       * them */
-    struct parquet_group *group;
-    struct parquet_file *file;
+struct history_sheet {
+    const struct feature_sheet *format;
+    void *sheet; /* the format's */
+    const struct history_field *fields[FEATURE_COLUMNS_MAX];
+    size_t n; /* number of fields; the columns of the finding follow */
+    /* the row, and room for its texts */
+    struct feature_value row[FEATURE_COLUMNS_MAX];
+    char texts[FEATURE_COLUMNS_MAX][3 * HISTORY_TEXT];
 };
 
-/* Returns the Parquet type of a line's member. */
-static enum parquet_type type_of(enum history_kind kind)
+/* Returns the kind of a line's member. */
+static enum feature_cell kind_of(enum history_kind kind)
 {
     switch (kind) {
     case HISTORY_WORD:
-        return PARQUET_TEXT;
+        return FEATURE_TEXT;
     case HISTORY_CLOCK:
-        return PARQUET_CLOCK;
+        return FEATURE_CLOCK;
     case HISTORY_FLAG:
-        return PARQUET_BOOL;
+        return FEATURE_BOOL;
     case HISTORY_REAL:
-        return PARQUET_REAL;
+        return FEATURE_REAL;
     default:
-        return PARQUET_COUNT;
+        return FEATURE_COUNT;
     }
 }
 
-struct history_parquet *history_parquet_create(FILE *out, struct jp_error *err)
+struct history_sheet *history_sheet_create(FILE *out,
+                                           const struct feature_sheet *format,
+                                           struct jp_error *err)
 {
-    struct history_parquet *p = calloc(1, sizeof(*p));
+    struct feature_column columns[FEATURE_COLUMNS_MAX];
+    struct history_sheet *s = calloc(1, sizeof(*s));
+    size_t n;
 
-    if (!p) {
+    if (!s) {
         error_set(err, "out of memory");
         return NULL;
     }
+    s->format = format;
     for (const struct history_field *f = history_fields; f->kind; f++)
         /* arrays have no column; the longest wait represents the findings */
-        if (f->kind != HISTORY_ROWS && p->n < PARQUET_COLUMNS - LATE_COLUMNS) {
-            p->fields[p->n] = f;
-            p->columns[p->n++] =
-                (struct parquet_column){f->key, type_of(f->kind)};
+        if (f->kind != HISTORY_ROWS &&
+            s->n < FEATURE_COLUMNS_MAX - LATE_COLUMNS) {
+            columns[s->n] = (struct feature_column){f->key, kind_of(f->kind)};
+            s->fields[s->n++] = f;
         }
-    /* the columns of the finding follow */
-    p->n_late = p->n;
+    n = s->n;
     for (size_t i = 0; i < LATE_COLUMNS; i++)
-        p->columns[p->n++] = late_columns[i];
-    p->group = parquet_group_create(p->columns, p->n, parquet_codec_best());
-    if (p->group)
-        p->file = parquet_create(out, "history", p->columns, p->n, err);
-    else
-        error_set(err, "out of memory");
-    if (!p->file) {
-        history_parquet_destroy(p);
+        columns[n++] = late_columns[i];
+    s->sheet = format->create(out, "history", columns, n, err);
+    if (!s->sheet) {
+        history_sheet_destroy(s);
         return NULL;
     }
-    return p;
+    return s;
 }
 
-void history_parquet_destroy(struct history_parquet *p)
+void history_sheet_destroy(struct history_sheet *s)
 {
-    if (!p)
+    if (!s)
         return;
-    parquet_destroy(p->file);
-    parquet_group_destroy(p->group);
-    free(p);
+    s->format->destroy(s->sheet);
+    free(s);
 }
 
-/* Puts a text, made harmless, or null. */
-static void put_text(struct history_parquet *p, size_t column,
+/* Sets a text, made harmless, or unknown. */
+static void set_text(struct history_sheet *s, size_t column,
                      struct history_text text)
 {
-    char buf[3 * HISTORY_TEXT];
-
-    if (!text.len) {
-        parquet_put_null(p->group, column);
-        return;
-    }
-    history_text_copy(text, buf, sizeof(buf));
-    parquet_put_text(p->group, column, buf, strlen(buf));
+    history_text_copy(text, s->texts[column], sizeof(s->texts[column]));
+    s->row[column] =
+        (struct feature_value){.known = text.len, .text = s->texts[column]};
 }
 
-/* Puts a count, or null. */
-static void put_count(struct history_parquet *p, size_t column, uint64_t value)
+/* Sets a count, a time or a flag. */
+static void set_number(struct history_sheet *s, size_t column, uint64_t value)
 {
-    if (value == UINT64_MAX)
-        parquet_put_null(p->group, column);
-    else
-        parquet_put_number(p->group, column, value);
+    s->row[column] =
+        (struct feature_value){.known = value != UINT64_MAX, .number = value};
 }
 
-/* Puts a number, or null. */
-static void put_real(struct history_parquet *p, size_t column, double value)
+static void set_real(struct history_sheet *s, size_t column, double value)
 {
-    if (isfinite(value))
-        parquet_put_real(p->group, column, value);
-    else
-        parquet_put_null(p->group, column);
+    s->row[column] =
+        (struct feature_value){.known = isfinite(value), .real = value};
 }
 
-/* Puts the value of a column that is a member of the line. */
-static void put_member(struct history_parquet *p, size_t column,
-                       const struct history_step *step)
-{
-    const struct history_field *f = p->fields[column];
-    const void *at = (const char *) step + f->at;
-
-    if (f->kind == HISTORY_WORD)
-        put_text(p, column, *(const struct history_text *) at);
-    else if (f->kind == HISTORY_REAL)
-        put_real(p, column, *(const double *) at);
-    /* an unknown flag is null, as an unknown count */
-    else if (f->kind == HISTORY_FLAG && *(const uint64_t *) at != UINT64_MAX)
-        parquet_put_bool(p->group, column, *(const uint64_t *) at);
-    else
-        put_count(p, column, *(const uint64_t *) at);
-}
-
-/* Puts the finding with the longest wait. */
-static void put_late(struct history_parquet *p, const struct history_step *step)
+/* Sets the finding with the longest wait. */
+static void set_late(struct history_sheet *s, const struct history_step *step)
 {
     const struct history_finding none = {{"", 0},    {"", 0}, {"", 0}, {"", 0},
                                          UINT64_MAX, NAN,     NAN};
@@ -635,41 +605,38 @@ static void put_late(struct history_parquet *p, const struct history_step *step)
         if (isfinite(step->findings[i].wait_s) &&
             !(step->findings[i].wait_s <= late->wait_s))
             late = &step->findings[i];
-    /* all null without a finding */
-    put_text(p, p->n_late + LATE_KIND, late->kind);
-    put_text(p, p->n_late + LATE_NODE, late->node);
-    put_count(p, p->n_late + LATE_RANK, late->rank);
-    put_real(p, p->n_late + LATE_WAIT, late->wait_s);
-    put_text(p, p->n_late + LATE_CAUSE, late->cause);
+    /* all unknown without a finding */
+    set_text(s, s->n + LATE_KIND, late->kind);
+    set_text(s, s->n + LATE_NODE, late->node);
+    set_number(s, s->n + LATE_RANK, late->rank);
+    set_real(s, s->n + LATE_WAIT, late->wait_s);
+    set_text(s, s->n + LATE_CAUSE, late->cause);
 }
 
-/* Writes the rows collected so far. */
-static int flush_group(struct history_parquet *p, struct jp_error *err)
-{
-    return parquet_group_encode(p->group, err) < 0
-               ? -1
-               : parquet_append(p->file, p->group, err);
-}
-
-int history_parquet_add(struct history_parquet *p,
-                        const struct history_step *step, const char *user,
-                        struct jp_error *err)
+int history_sheet_add(struct history_sheet *s, const struct history_step *step,
+                      const char *user, struct jp_error *err)
 {
     struct history_step as_read = *step;
 
     /* the folder's owner is reliable, the line's text is not */
     if (user)
         as_read.user = (struct history_text){user, (uint32_t) strlen(user)};
-    for (size_t i = 0; i < p->n_late; i++)
-        put_member(p, i, &as_read);
-    put_late(p, step);
-    parquet_group_end_row(p->group);
-    /* memory is bounded by one group of rows */
-    return parquet_group_full(p->group) ? flush_group(p, err) : 0;
+    for (size_t i = 0; i < s->n; i++) {
+        const struct history_field *f = s->fields[i];
+        const void *at = (const char *) &as_read + f->at;
+
+        if (f->kind == HISTORY_WORD)
+            set_text(s, i, *(const struct history_text *) at);
+        else if (f->kind == HISTORY_REAL)
+            set_real(s, i, *(const double *) at);
+        else
+            set_number(s, i, *(const uint64_t *) at);
+    }
+    set_late(s, step);
+    return s->format->add(s->sheet, s->row, err);
 }
 
-int history_parquet_finish(struct history_parquet *p, struct jp_error *err)
+int history_sheet_finish(struct history_sheet *s, struct jp_error *err)
 {
-    /* the last group is not full */
-    return flush_group(p, err) < 0 ? -1 : parquet_finish(p->file, err);
+    return s->format->finish(s->sheet, err);
 }

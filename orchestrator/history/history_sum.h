@@ -26,6 +26,7 @@
 
 #include <stdio.h>
 
+#include "orchestrator/feature/feature.h"
 #include "orchestrator/history/history.h"
 #include "orchestrator/metrics/metrics.h"
 #include "orchestrator/table/table.h"
@@ -169,16 +170,19 @@ int history_put(const struct history_sum *sum,
                 const struct history_about *about, FILE *out,
                 struct jp_error *err);
 
-/* Steps as rows of a Parquet file: one column for each scalar member of a line,
- * and columns for the finding with the longest wait. */
-struct history_parquet;
+/* Steps as rows of a table in a format of other tools: one column for each
+ * scalar member of a line, and columns for the finding with the longest wait.
+ */
+struct history_sheet;
 
 /* Borrows out. Returns NULL and err on failure. Destroy accepts NULL. */
-struct history_parquet *history_parquet_create(FILE *out, struct jp_error *err);
-void history_parquet_destroy(struct history_parquet *file);
-int history_parquet_add(struct history_parquet *file,
-                        const struct history_step *step, const char *user,
-                        struct jp_error *err);
-int history_parquet_finish(struct history_parquet *file, struct jp_error *err);
+struct history_sheet *history_sheet_create(FILE *out,
+                                           const struct feature_sheet *format,
+                                           struct jp_error *err);
+void history_sheet_destroy(struct history_sheet *sheet);
+int history_sheet_add(struct history_sheet *sheet,
+                      const struct history_step *step, const char *user,
+                      struct jp_error *err);
+int history_sheet_finish(struct history_sheet *sheet, struct jp_error *err);
 
 #endif

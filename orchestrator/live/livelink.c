@@ -21,7 +21,7 @@
 #include "common/fileio.h"
 #include "common/hash.h"
 #include "orchestrator/collect/stepdir.h"
-#include "plugins/clock/clock_peers.h"
+#include "plugins/peers.h"
 
 /* Headers of IPv6 and UDP, and the MTU that every IPv6 route supports. */
 #define WAY_HEADS 48
@@ -32,13 +32,13 @@
 /* The end of a node. */
 struct livesend {
     struct livelink_place place;
-    struct clock_seal seal;
+    struct peer_seal seal;
     /* this node's own addresses, and the socket at the one that is nearest to
      * node 0's agent; -1: none yet */
-    struct clock_peer own;
+    struct peer_place own;
     size_t from;
     int fd;
-    struct clock_peer peer; /* address of node 0's agent, from its file */
+    struct peer_place peer; /* address of node 0's agent, from its file */
     bool known;             /* `to` is valid */
     size_t at;              /* index of the address in use */
     struct sockaddr_storage to;
@@ -79,7 +79,7 @@ static struct livesend *send_create(const struct livelink_place *place,
     s->epoch = (uint32_t) time(NULL);
     s->fd = -1;
     s->own.n_addresses =
-        clock_iface_find(place->net->interfaces, s->own.addresses, err);
+        peer_iface_find(place->net->interfaces, s->own.addresses, err);
     if (s->own.n_addresses)
         return s;
     send_destroy(s);
@@ -112,8 +112,8 @@ static int find_mtu(const struct livesend *s)
 static bool open_socket(struct livesend *s)
 {
     size_t n = s->own.n_addresses;
-    size_t from = clock_bind_choose(s->own.addresses, n, &s->to, s->to_len);
-    struct clock_iface one;
+    size_t from = peer_bind_choose(s->own.addresses, n, &s->to, s->to_len);
+    struct peer_iface one;
     uint16_t port;
     int fragments = IP_PMTUDISC_DONT;
 
@@ -126,7 +126,7 @@ static bool open_socket(struct livesend *s)
     s->fd = -1;
     s->from = from;
     one = s->own.addresses[from];
-    if (!clock_bind_all(&one, 1, &s->fd, &port, &s->trouble))
+    if (!peer_bind_all(&one, 1, &s->fd, &port, &s->trouble))
         return false;
     /* Allow fragmentation, so that a route with a smaller MTU than the socket
      * knows does not lose packets. */
@@ -143,8 +143,8 @@ static void use_address(struct livesend *s)
 
     s->counts.works = s->known = false;
     for (size_t i = 0; i < n && !s->known; i++, s->at++)
-        s->known = clock_peer_address(s->peer.addresses[s->at % n].address,
-                                      s->peer.port, &s->to, &s->to_len) &&
+        s->known = peer_address(s->peer.addresses[s->at % n].address,
+                                s->peer.port, &s->to, &s->to_len) &&
                    open_socket(s);
     if (!s->known)
         return;
@@ -160,10 +160,10 @@ static void find_peer(struct livesend *s)
 {
     char *path =
         text_format("%s/" LIVE_NODES "/" LIVEPACKET_PEER, s->place.dir);
-    struct clock_peer told;
+    struct peer_place told;
 
     memset(&told, 0, sizeof(told));
-    if (path && clock_peer_read_file(path, &told, NULL) == 0 &&
+    if (path && peer_read_file(path, &told, NULL) == 0 &&
         (!s->known || memcmp(&told, &s->peer, sizeof(told)) != 0)) {
         s->peer = told;
         s->at = 0;
@@ -321,13 +321,13 @@ struct arrival {
 
 struct livehear {
     struct livelink_place place;
-    struct clock_seal seal;
+    struct peer_seal seal;
     /* one at each of the announced addresses */
-    int fds[CLOCK_ADDRESSES];
+    int fds[PEER_ADDRESSES];
     size_t n_fds;
     int timer; /* wakes the agent for a look during a rush */
     bool rush; /* the timer is running */
-    struct clock_peer own;
+    struct peer_place own;
     struct jp_error trouble; /* an address that could not be bound; "": none */
     struct sender *senders;  /* one for each node at most */
     uint32_t most, n;
@@ -340,8 +340,8 @@ static int open_fds(struct livehear *h, struct jp_error *err)
 {
     int room = ROOM_BYTES;
 
-    h->n_fds = clock_bind_all(h->own.addresses, h->own.n_addresses, h->fds,
-                              &h->own.port, &h->trouble);
+    h->n_fds = peer_bind_all(h->own.addresses, h->own.n_addresses, h->fds,
+                             &h->own.port, &h->trouble);
     h->own.n_addresses = h->n_fds;
     if (!h->n_fds)
         return error_set(err, "%s", h->trouble.text);
@@ -385,7 +385,7 @@ static struct livehear *hear_create(const struct livelink_place *place,
      * restarted agent. */
     h->own.epoch = (uint32_t) time(NULL);
     h->own.n_addresses =
-        clock_iface_find(place->net->interfaces, h->own.addresses, err);
+        peer_iface_find(place->net->interfaces, h->own.addresses, err);
     if (!h->senders)
         error_set(err, "out of memory");
     else if (h->own.n_addresses && open_fds(h, err) == 0)
@@ -398,7 +398,7 @@ static int announce(struct livehear *h, struct jp_error *err)
 {
     char *path =
         text_format("%s/" LIVE_NODES "/" LIVEPACKET_PEER, h->place.dir);
-    int rc = path ? clock_peer_write_file(path, &h->own, err)
+    int rc = path ? peer_write_file(path, &h->own, err)
                   : error_set(err, "out of memory");
 
     free(path);

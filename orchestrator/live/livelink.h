@@ -18,8 +18,8 @@
 
 #include "common/error.h"
 #include "orchestrator/live/livesnap.h"
-#include "plugins/clock/clock_packet.h"
 #include "plugins/module.h"
+#include "plugins/peers.h"
 
 /* What is not answered for so long is lost. Node 0's agent looks each second,
  * or less often while it is over its processor budget. */
@@ -108,7 +108,7 @@ bool livelink_look(struct livelink *link, uint64_t now_ms);
  *     48 the part
  *
  * Numbers are in network order. Magic, version, type, sequence and seal are at
- * the same offsets as in clock probes (plugins/clock/clock_packet.h). The seal
+ * the same offsets as in the probes of clocks. The seal
  * covers all other bytes. Its key is made of the step's key and the hash of its
  * job.conf, so that all components of a step have the same.
  *
@@ -127,7 +127,7 @@ enum {
 };
 
 /* The file with the address of node 0's agent, next to the snapshots. Its
- * format is that of clock.peer (plugins/clock/clock_peers.h). */
+ * format is that of all peer files (plugins/peers.h). */
 #define LIVEPACKET_PEER "join.peer"
 
 enum livepacket_type { LIVEPACKET_PART, LIVEPACKET_TAKEN };
@@ -147,18 +147,18 @@ struct livepacket {
 
 /* Makes the seal's key from the key of the step and the hash of its job.conf.
  */
-void livepacket_seal(struct clock_seal *seal,
+void livepacket_seal(struct peer_seal *seal,
                      const uint8_t key[MODULE_KEY_BYTES],
                      const char *conf_hash);
 
 /* The packet must be valid for livepacket_read. Returns its length. */
 size_t livepacket_write(const struct livepacket *packet,
-                        const struct clock_seal *seal,
+                        const struct peer_seal *seal,
                         uint8_t bytes[LIVEPACKET_BYTES]);
 
 /* Returns 0; or -1 if the packet does not belong to this step or is damaged,
  * and *packet is unchanged. data points into bytes. */
 int livepacket_read(const uint8_t *bytes, size_t len,
-                    const struct clock_seal *seal, struct livepacket *packet);
+                    const struct peer_seal *seal, struct livepacket *packet);
 
 #endif

@@ -33,17 +33,17 @@ static uint64_t get_number(const uint8_t *at, size_t n)
 }
 
 /* The word "live" keeps these seals apart from those of clock probes. */
-void livepacket_seal(struct clock_seal *seal,
+void livepacket_seal(struct peer_seal *seal,
                      const uint8_t key[MODULE_KEY_BYTES], const char *conf_hash)
 {
     char what[96];
 
     snprintf(what, sizeof(what), "live.%.80s", conf_hash ? conf_hash : "");
-    clock_seal_init(seal, key, 0, what);
+    peer_seal_init(seal, key, 0, what);
 }
 
 /* The seal covers all bytes but its own, so those are cut out first. */
-static void make_seal(const struct clock_seal *seal, const uint8_t *bytes,
+static void make_seal(const struct peer_seal *seal, const uint8_t *bytes,
                       size_t len, uint8_t out[SEAL_BYTES])
 {
     uint8_t rest[LIVEPACKET_BYTES - SEAL_BYTES];
@@ -52,7 +52,7 @@ static void make_seal(const struct clock_seal *seal, const uint8_t *bytes,
     memcpy(rest, bytes, SEAL_AT);
     memcpy(rest + SEAL_AT, bytes + REST_AT, len - REST_AT);
     /* 1: the wide variant, 128 bits. */
-    clock_siphash(seal->key, rest, len - SEAL_BYTES, 1, hash);
+    peer_siphash(seal->key, rest, len - SEAL_BYTES, 1, hash);
     put_number(out, 8, hash[0]);
     put_number(out + 8, 8, hash[1]);
 }
@@ -78,7 +78,7 @@ static bool is_sound(const struct livepacket *p)
 
 /* Numbers first, then the data, then the seal over both. */
 size_t livepacket_write(const struct livepacket *packet,
-                        const struct clock_seal *seal,
+                        const struct peer_seal *seal,
                         uint8_t bytes[LIVEPACKET_BYTES])
 {
     memset(bytes, 0, LIVEPACKET_HEAD);
@@ -101,7 +101,7 @@ size_t livepacket_write(const struct livepacket *packet,
 
 /* Cheap checks first; anyone can send to the port. */
 int livepacket_read(const uint8_t *bytes, size_t len,
-                    const struct clock_seal *seal, struct livepacket *packet)
+                    const struct peer_seal *seal, struct livepacket *packet)
 {
     uint8_t expected[SEAL_BYTES], differs = 0;
     struct livepacket read;

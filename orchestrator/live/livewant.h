@@ -1,5 +1,5 @@
 /* livewant.h - live/live.want of the step directory: requests to all nodes of a
- * running step; and the start of the program that collects evidence of a hang.
+ * running step.
  *
  * The file's time of change is a lease. While it is younger than LIVE_WANT_MS,
  * nodes write their snapshots every 5 s (HUNG_LOOKS), otherwise every 30 s
@@ -61,21 +61,5 @@ void livewant_parse(char *text, const char *node, struct livewant *out);
 /* For programs that watch: renews the lease of a step's file. Creates an empty
  * file and its folder if needed. */
 int livewant_touch(const char *dir, struct jp_error *err);
-
-/* --- evidence of a hang -------------------------------------------------- */
-
-/* Starts a program that examines the processes of a hang while they exist:
- *
- *     jobprof-node evidence -q --node NODE --missing PID:START,...
- *         --waiting PID:START,... STEP_DIRECTORY
- *
- * It runs in a child of the agent's process group, which ends with the step.
- * Only /dev/null is open, and it is killed after LIVEKEEP_LIFE_S. The agent
- * does not wait for it; its results are in the step directory. */
-#define LIVEKEEP_LIFE_S 60
-
-/* For module_place.take_evidence. program: the executable, for tests; NULL:
- * that of this process. */
-void livekeep_start(void *program, const struct module_hang *hang);
 
 #endif

@@ -858,7 +858,7 @@ static int print_live_json(const struct livestate *state, const char *step,
     json_stream_count(&s, "left_out_ranks", state->left_ranks);
     json_stream_bool(&s, "in_flight_told", !state->n_logs);
     json_stream_end_object(&s);
-    return show_table_end(&s, out, err);
+    return table_output_end(&s, out, err);
 }
 
 static int print_running(const struct livestate *state, const char *step,

@@ -75,6 +75,7 @@ static const struct feature_format format = {
                        "it), gzip or none",
     .has_compression = has_compression,
     .export_step = export_step,
+    .sheet = &parquet_sheet,
     .lost = "times are too large for Parquet and became null",
 };
 

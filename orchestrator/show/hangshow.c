@@ -214,7 +214,7 @@ int hangshow_print_text(const struct jp_hangs *hangs, const char *answer,
     if (hangs->left_out)
         quote_printf(out, "%s more operations in flight are not kept\n",
                      FIG_COUNT(hangs->left_out));
-    return show_table_end(NULL, out, err);
+    return table_output_end(NULL, out, err);
 }
 
 /* Writes an array of ranks per state. */
@@ -312,7 +312,7 @@ static int print_json(const struct jp_hangs *hangs, FILE *out,
 
     json_stream_open(&s, JSON_LINES, out);
     hangshow_put_json(&s, hangs, hangs_answer(hangs, answer, sizeof(answer)));
-    return show_table_end(&s, out, err);
+    return table_output_end(&s, out, err);
 }
 
 /* Adds one file's operations. Returns -1 without memory. */

@@ -826,7 +826,7 @@ static int print(struct jp_opsum *sum, enum show_form form, FILE *out,
         quote_printf(out, ", %s operation%s left out",
                      SHOW_NUMBER(sum->left_out, form), plural(sum->left_out));
     fputc('\n', out);
-    return show_table_end(NULL, out, err);
+    return table_output_end(NULL, out, err);
 }
 
 /* Prints the totals as JSON. Returns -1 and err if the output failed. */
@@ -843,7 +843,7 @@ static int print_json(const struct jp_opsum *sum, FILE *out,
     table_write_json(
         &s, "rows", &table,
         &(const struct table_source){.rows = sum->rows, .n = sum->n});
-    return show_table_end(&s, out, err);
+    return table_output_end(&s, out, err);
 }
 
 int opsum_show(const struct opsum_input *input,

@@ -98,20 +98,4 @@ int hangshow_print_text(const struct jp_hangs *hangs, const char *answer,
 void hangshow_put_json(struct jp_json_stream *s, const struct jp_hangs *hangs,
                        const char *answer);
 
-/* --- --clock: the nodes' clocks as their agents have measured them ------- */
-
-struct clockshow_done {
-    size_t files, bad_files; /* agents' files; those that could not be read */
-    size_t neighbours;       /* rows */
-    size_t failed;           /* failed checks, if there is a row */
-};
-
-/* Reads <nodes>/<node>/clock.jsonl of the folders. Prints one row per pair of
- * neighbours, then the checks; or a JSON object. node: only this node; NULL:
- * all. Without any file, prints only JSON. Damaged files are reported by say
- * (may be NULL). Returns 0, or -1: no memory, or the output failed. */
-int clockshow_print(char *const *nodes, size_t n, const char *node, bool json,
-                    FILE *out, void (*say)(const char *text),
-                    struct clockshow_done *done, struct jp_error *err);
-
 #endif

@@ -404,7 +404,7 @@ static int print_ranks(const struct rankrows *rows, enum show_form form,
     if (rows->left_out)
         quote_printf(out, ", %s left out", SHOW_NUMBER(rows->left_out, form));
     fputs("; only logs have a rank's functions and sizes\n", out);
-    return show_table_end(NULL, out, err);
+    return table_output_end(NULL, out, err);
 }
 
 /* Prints the rows as JSON. */
@@ -420,7 +420,7 @@ static int print_ranks_json(const struct rankrows *rows, FILE *out,
     table_write_json(
         &s, "ranks", &table,
         &(const struct table_source){.rows = rows->at, .n = rows->n});
-    return show_table_end(&s, out, err);
+    return table_output_end(&s, out, err);
 }
 
 /* --- print from a finished report ---------------------------------------- */

@@ -49,14 +49,3 @@ char *show_rank(int64_t job_rank, int64_t comm_rank, char buf[SHOW_RANK_LEN])
                  comm_rank);
     return buf;
 }
-
-int show_table_end(struct jp_json_stream *s, FILE *out, struct jp_error *err)
-{
-    bool failed = s && json_stream_close(s, NULL) < 0;
-
-    failed |= fflush(out) != 0;
-    /* the reader has seen enough */
-    if (failed && errno == EPIPE)
-        return 0;
-    return failed || ferror(out) ? error_set(err, "output failed: %m") : 0;
-}

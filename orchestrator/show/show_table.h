@@ -38,8 +38,4 @@ show_table_line(FILE *out, int indent, const char *fmt, ...);
 #define SHOW_RANK_LEN 48
 char *show_rank(int64_t job_rank, int64_t comm_rank, char buf[SHOW_RANK_LEN]);
 
-/* Ends the stream (NULL: none). Returns 0, or -1 if the output failed. A reader
- * that closes the pipe early (head) is not an error. */
-int show_table_end(struct jp_json_stream *s, FILE *out, struct jp_error *err);
-
 #endif

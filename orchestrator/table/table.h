@@ -482,4 +482,8 @@ static inline void value_bool(struct jp_value *v, bool is)
     v->count = is;
 }
 
+/* Ends the stream (NULL: none). Returns 0, or -1 if the output failed. A reader
+ * that closes the pipe early (head) is not an error. */
+int table_output_end(struct jp_json_stream *s, FILE *out, struct jp_error *err);
+
 #endif

@@ -7,6 +7,7 @@
  * order; finally the text of the last one is cut. */
 #include "orchestrator/table/table_parts.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -268,4 +269,15 @@ bool table_show(const struct jp_table *table, const struct table_source *source,
         fputc('\n', out);
     }
     return view.whole;
+}
+
+int table_output_end(struct jp_json_stream *s, FILE *out, struct jp_error *err)
+{
+    bool failed = s && json_stream_close(s, NULL) < 0;
+
+    failed |= fflush(out) != 0;
+    /* the reader has seen enough */
+    if (failed && errno == EPIPE)
+        return 0;
+    return failed || ferror(out) ? error_set(err, "output failed: %m") : 0;
 }

@@ -19,6 +19,7 @@
 #include "common/quote.h"
 #include "plugins/backend.h"
 #include "plugins/clock/clock_launch.h"
+#include "plugins/clock/clock_read.h"
 #include "plugins/clock/clock_peers.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
@@ -359,10 +360,10 @@ static void check_host(const struct backend_host *host)
 {
     const struct plan_side *side = &host->plan->sides[OPTION_CLOCK];
     const char *list = side->grammar ? plan_get(side, "if") : NULL;
-    struct clock_iface found[CLOCK_ADDRESSES];
+    struct peer_iface found[PEER_ADDRESSES];
     struct jp_error err;
 
-    if (!clock_iface_find(list, found, &err))
+    if (!peer_iface_find(list, found, &err))
         host->add(host, BACKEND_WARN, "clocks",
                   list ? "set clock.if to an interface of the nodes (ip -brief "
                          "address)"
@@ -387,4 +388,5 @@ const struct backend backend_clock = {
     .side = &clock_side,
     .look = look,
     .check_host = check_host,
+    .clocks = clock_probes_read,
 };

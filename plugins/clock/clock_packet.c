@@ -2,7 +2,6 @@
 #include "plugins/clock/clock_packet.h"
 
 #include <endian.h>
-#include <stdio.h>
 #include <string.h>
 
 #define MAGIC 0x5052434bu /* "PRCK" */
@@ -12,83 +11,6 @@
 #define SEAL_AT 16
 #define SEAL_BYTES 16
 #define STAMPS_AT 32
-
-/* --- SipHash ---------------------------------------------------------------
- */
-
-/* Rotates left. */
-static uint64_t turn(uint64_t x, int by)
-{
-    return x << by | x >> (64 - by);
-}
-
-/* SipHash's round function, n times. */
-static void rounds(uint64_t v[4], int n)
-{
-    while (n--) {
-        v[0] += v[1];
-        v[1] = turn(v[1], 13) ^ v[0];
-        v[0] = turn(v[0], 32);
-        v[2] += v[3];
-        v[3] = turn(v[3], 16) ^ v[2];
-        v[0] += v[3];
-        v[3] = turn(v[3], 21) ^ v[0];
-        v[2] += v[1];
-        v[1] = turn(v[1], 17) ^ v[2];
-        v[2] = turn(v[2], 32);
-    }
-}
-
-/* The little-endian number of n bytes, at most 8. */
-static uint64_t word(const uint8_t *p, size_t n)
-{
-    uint64_t w = 0;
-
-    if (n == sizeof(w)) {
-        memcpy(&w, p, sizeof(w));
-        return le64toh(w);
-    }
-    for (size_t i = 0; i < n; i++)
-        w |= (uint64_t) p[i] << (8 * i);
-    return w;
-}
-
-/* Two rounds a word: the 2 of SipHash-2-4. */
-static void absorb(uint64_t v[4], uint64_t m)
-{
-    v[3] ^= m;
-    rounds(v, 2);
-    v[0] ^= m;
-}
-
-void clock_siphash(const uint8_t key[16], const uint8_t *bytes, size_t len,
-                   int wide, uint64_t out[2])
-{
-    uint64_t k0 = word(key, 8), k1 = word(key + 8, 8);
-    /* "somepseudorandomlygeneratedbytes", as in the paper; 0xee marks the
-     * variant with 128 bits */
-    uint64_t v[4] = {
-        k0 ^ 0x736f6d6570736575u,
-        k1 ^ 0x646f72616e646f6du ^ (wide ? 0xee : 0),
-        k0 ^ 0x6c7967656e657261u,
-        k1 ^ 0x7465646279746573u,
-    };
-    size_t whole = len / 8 * 8;
-
-    for (size_t i = 0; i < whole; i += 8)
-        absorb(v, word(bytes + i, 8));
-    /* the last word holds what is left and the length, modulo 256 */
-    absorb(v, (uint64_t) len << 56 | word(bytes + whole, len - whole));
-    v[2] ^= wide ? 0xee : 0xff;
-    rounds(v, 4);
-    out[0] = v[0] ^ v[1] ^ v[2] ^ v[3];
-    out[1] = 0;
-    if (wide) {
-        v[1] ^= 0xdd;
-        rounds(v, 4);
-        out[1] = v[0] ^ v[1] ^ v[2] ^ v[3];
-    }
-}
 
 /* --- numbers in network order ---------------------------------------------
  */
@@ -138,27 +60,8 @@ static int64_t get64(const uint8_t *at)
 /* --- packets ---------------------------------------------------------------
  */
 
-void clock_seal_init(struct clock_seal *seal,
-                     const uint8_t key[MODULE_KEY_BYTES], uint64_t job,
-                     const char *step)
-{
-    uint8_t text[128] = {0};
-    uint64_t hash[2];
-    /* the length of the text that is hashed */
-    int len;
-
-    /* The 32 bytes of the step's key: the first 16 are the hash's key, the
-     * others are hashed with job and step. */
-    memcpy(text, key + 16, MODULE_KEY_BYTES - 16);
-    len = snprintf((char *) text + 16, sizeof(text) - 16, "%llu.%.80s",
-                   (unsigned long long) job, step ? step : "");
-    clock_siphash(key, text, 16 + (size_t) len, 1, hash);
-    put64(seal->key, hash[0]);
-    put64(seal->key + 8, hash[1]);
-}
-
 /* The seal of a packet's bytes, whatever stands in its place now. */
-static void make_seal(const struct clock_seal *seal,
+static void make_seal(const struct peer_seal *seal,
                       const uint8_t bytes[CLOCK_PACKET_BYTES],
                       uint8_t out[SEAL_BYTES])
 {
@@ -167,13 +70,13 @@ static void make_seal(const struct clock_seal *seal,
 
     memcpy(rest, bytes, SEAL_AT);
     memcpy(rest + SEAL_AT, bytes + STAMPS_AT, CLOCK_PACKET_BYTES - STAMPS_AT);
-    clock_siphash(seal->key, rest, sizeof(rest), 1, hash);
+    peer_siphash(seal->key, rest, sizeof(rest), 1, hash);
     put64(out, hash[0]);
     put64(out + 8, hash[1]);
 }
 
 void clock_packet_write(const struct clock_packet *packet,
-                        const struct clock_seal *seal,
+                        const struct peer_seal *seal,
                         uint8_t bytes[CLOCK_PACKET_BYTES])
 {
     memset(bytes, 0, CLOCK_PACKET_BYTES);
@@ -197,8 +100,7 @@ void clock_packet_write(const struct clock_packet *packet,
 }
 
 int clock_packet_read(const uint8_t *bytes, size_t len,
-                      const struct clock_seal *seal,
-                      struct clock_packet *packet)
+                      const struct peer_seal *seal, struct clock_packet *packet)
 {
     uint8_t expected[SEAL_BYTES], differs = 0;
 

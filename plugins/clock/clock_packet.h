@@ -9,9 +9,7 @@
  * CLOCK_STAMPS carries stamps: those of the answering node.
  *
  * The key of the seal is derived from the step's key, job and step id, so
- * packets of another step have a wrong seal. SipHash is described by Aumasson
- * and Bernstein (SipHash: a fast short-input PRF, 2012); the code was written
- * from the paper. */
+ * packets of another step have a wrong seal (plugins/peers.h). */
 #ifndef JP_CLOCK_PACKET_H
 #define JP_CLOCK_PACKET_H
 
@@ -19,6 +17,7 @@
 #include <stdint.h>
 
 #include "plugins/clock/clock_conf.h"
+#include "plugins/peers.h"
 
 #define CLOCK_PACKET_BYTES 80
 #define CLOCK_NODES_MAX 65535 /* ids have 16 bits */
@@ -53,27 +52,13 @@ struct clock_packet {
     uint32_t cadence_us;
 };
 
-struct clock_seal {
-    uint8_t key[16];
-};
-
-/* Derives the step's seal from its key, job id and step id. */
-void clock_seal_init(struct clock_seal *seal,
-                     const uint8_t key[MODULE_KEY_BYTES], uint64_t job,
-                     const char *step);
-
 void clock_packet_write(const struct clock_packet *packet,
-                        const struct clock_seal *seal,
+                        const struct peer_seal *seal,
                         uint8_t bytes[CLOCK_PACKET_BYTES]);
 /* Returns 0, or -1 if the bytes are no packet of this step; *packet is
  * unchanged then. */
 int clock_packet_read(const uint8_t *bytes, size_t len,
-                      const struct clock_seal *seal,
+                      const struct peer_seal *seal,
                       struct clock_packet *packet);
-
-/* SipHash-2-4 of the bytes. wide: the variant with 128 bits, otherwise out[1]
- * is 0. Extern for other packets, and for the test vectors of its authors. */
-void clock_siphash(const uint8_t key[16], const uint8_t *bytes, size_t len,
-                   int wide, uint64_t out[2]);
 
 #endif

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "common/clockline.h"
+#include "common/jsonline.h"
 #include "common/lines.h"
 #include "common/num.h"
 #include "common/vector.h"
@@ -27,7 +28,6 @@
 /* Two readings of the wall clock's distance that differ by less are the
  * same. */
 #define SAME_NS 1000
-#define NUMBER_LEN 32
 
 /* How much of an agent's file is read. */
 const struct lines_limit clock_lines = {CLOCK_FILE,
@@ -53,73 +53,6 @@ const char *clock_status_name(enum clock_status status)
 /* --- members --------------------------------------------------------------
  */
 
-/* The text after "key":, or NULL. The line has no nested objects and no escaped
- * quotes, so the first match is the member. */
-static const char *find(const char *line, const char *key)
-{
-    size_t len = strlen(key);
-
-    for (const char *at = strchr(line, '"'); at; at = strchr(at + 1, '"')) {
-        const char *end = at + 1 + len;
-
-        if (strncmp(at + 1, key, len) == 0 && *end == '"' && end[1] == ':')
-            return end + 2;
-    }
-    return NULL;
-}
-
-/* Copies a number's characters and adds a NUL, which the parsers need. */
-static bool number(const char *line, const char *key, char out[NUMBER_LEN])
-{
-    const char *at = find(line, key);
-    size_t len = at ? strspn(at, "+-.0123456789eE") : 0;
-
-    if (!len || len >= NUMBER_LEN)
-        return false;
-    memcpy(out, at, len);
-    out[len] = '\0';
-    return true;
-}
-
-bool clock_field_int(const char *line, const char *key, int64_t min,
-                     int64_t max, int64_t *out)
-{
-    char text[NUMBER_LEN];
-
-    return number(line, key, text) &&
-           num_parse_i64(text, min, max, out, NULL) == 0;
-}
-
-/* A finite number. */
-static bool field_real(const char *line, const char *key, double *out)
-{
-    char text[NUMBER_LEN], *end;
-    double value;
-
-    if (!number(line, key, text))
-        return false;
-    value = strtod(text, &end);
-    if (*end || !isfinite(value))
-        return false;
-    *out = value;
-    return true;
-}
-
-bool clock_field_text(const char *line, const char *key, char *out, size_t size)
-{
-    const char *at = find(line, key);
-    size_t len;
-
-    if (!at || *at != '"')
-        return false;
-    len = strcspn(at + 1, "\"\\");
-    if (at[1 + len] != '"' || len >= size)
-        return false;
-    memcpy(out, at + 1, len);
-    out[len] = '\0';
-    return true;
-}
-
 /* --- records --------------------------------------------------------------
  */
 
@@ -129,7 +62,7 @@ static bool count(const char *line, const char *key, uint32_t max,
 {
     int64_t value;
 
-    if (!clock_field_int(line, key, 0, max, &value))
+    if (!jsonline_int(line, key, 0, max, &value))
         return false;
     *out = (uint32_t) value;
     return true;
@@ -138,13 +71,13 @@ static bool count(const char *line, const char *key, uint32_t max,
 /* A number from 0 to 1. */
 static bool share(const char *line, const char *key, double *out)
 {
-    return field_real(line, key, out) && *out >= 0 && *out <= 1;
+    return jsonline_real(line, key, out) && *out >= 0 && *out <= 1;
 }
 
 /* A number of plausible size, of either sign. */
 static bool positive(const char *line, const char *key, double *out)
 {
-    return field_real(line, key, out) && fabs(*out) <= (double) FAR_NS;
+    return jsonline_real(line, key, out) && fabs(*out) <= (double) FAR_NS;
 }
 
 /* The node's name becomes part of paths, so a slash is refused. */
@@ -153,16 +86,16 @@ static bool take_config(const char *line, struct clock_file *file)
     struct clock_file read = *file;
     int64_t job;
 
-    if (!clock_field_text(line, "node", read.node, sizeof(read.node)) ||
+    if (!jsonline_text(line, "node", read.node, sizeof(read.node)) ||
         !*read.node || strchr(read.node, '/') ||
         !count(line, "nodes", CLOCK_NODES_MAX, &read.nodes) ||
         !count(line, "node_id", CLOCK_NODES_MAX, &read.node_id) ||
         read.node_id >= read.nodes)
         return false;
     /* what follows is optional: older agents did not write it */
-    if (!clock_field_text(line, "host", read.host, sizeof(read.host)))
+    if (!jsonline_text(line, "host", read.host, sizeof(read.host)))
         *read.host = '\0';
-    if (clock_field_int(line, "job", 0, INT64_MAX, &job))
+    if (jsonline_int(line, "job", 0, INT64_MAX, &job))
         read.job = (uint64_t) job;
     count(line, "cadence_us", UINT32_MAX, &read.cadence_us);
     count(line, "window_ms", UINT32_MAX, &read.window_ms);
@@ -175,7 +108,7 @@ static bool status_of(const char *line, enum clock_status *status)
 {
     char word[16];
 
-    if (!clock_field_text(line, "status", word, sizeof(word)))
+    if (!jsonline_text(line, "status", word, sizeof(word)))
         return false;
     for (int i = 0; i < CLOCK_STATUSES; i++)
         if (strcmp(word, status_names[i]) == 0) {
@@ -190,8 +123,8 @@ static bool take_line(const char *line, struct clock_window *w)
 {
     double alpha;
 
-    if (!clock_field_int(line, "beta_ns", -FAR_NS, FAR_NS, &w->beta_ns) ||
-        !field_real(line, "alpha", &alpha) || fabs(alpha - 1) > SLOPE_MAX ||
+    if (!jsonline_int(line, "beta_ns", -FAR_NS, FAR_NS, &w->beta_ns) ||
+        !jsonline_real(line, "alpha", &alpha) || fabs(alpha - 1) > SLOPE_MAX ||
         !positive(line, "margin_ns", &w->margin_ns) ||
         !positive(line, "unc_ns", &w->unc_ns) || w->unc_ns < 0)
         return false;
@@ -206,11 +139,11 @@ static bool take_window(const char *line, struct clock_window *out)
     char source[16];
     int64_t id;
 
-    if (!clock_field_int(line, "window_id", 0, INT64_MAX, &id) ||
+    if (!jsonline_int(line, "window_id", 0, INT64_MAX, &id) ||
         !count(line, "node_id", CLOCK_NODES_MAX, &w.from) ||
         !count(line, "dst", CLOCK_NODES_MAX, &w.to) || w.from == w.to ||
-        !clock_field_int(line, "start_ns", -FAR_NS, FAR_NS, &w.start_ns) ||
-        !clock_field_int(line, "end_ns", w.start_ns, FAR_NS, &w.end_ns) ||
+        !jsonline_int(line, "start_ns", -FAR_NS, FAR_NS, &w.start_ns) ||
+        !jsonline_int(line, "end_ns", w.start_ns, FAR_NS, &w.end_ns) ||
         !count(line, "exchanges", UINT32_MAX, &w.exchanges) ||
         !count(line, "lost", UINT32_MAX, &w.lost) ||
         !count(line, "notx", UINT32_MAX, &w.no_stamp) ||
@@ -225,9 +158,9 @@ static bool take_window(const char *line, struct clock_window *out)
         w.pure_back = 0;
     count(line, "disturbed", UINT32_MAX, &w.disturbed);
     count(line, "cadence_us", UINT32_MAX, &w.cadence_us);
-    clock_field_int(line, "rtt_min_ns", 0, FAR_NS, &w.rtt_min_ns);
+    jsonline_int(line, "rtt_min_ns", 0, FAR_NS, &w.rtt_min_ns);
     w.user_stamps =
-        clock_field_text(line, "clock_source", source, sizeof(source)) &&
+        jsonline_text(line, "clock_source", source, sizeof(source)) &&
         strcmp(source, "user") == 0;
     *out = w;
     return true;
@@ -242,8 +175,8 @@ static int take_wall(const char *line, struct clock_file *file, bool is_set)
                                             : NULL;
     int64_t mono, real, ahead;
 
-    if (!clock_field_int(line, "mono_ns", -FAR_NS, FAR_NS, &mono) ||
-        !clock_field_int(line, "real_ns", -FAR_NS * 4, FAR_NS * 4, &real))
+    if (!jsonline_int(line, "mono_ns", -FAR_NS, FAR_NS, &mono) ||
+        !jsonline_int(line, "real_ns", -FAR_NS * 4, FAR_NS * 4, &real))
         return 0;
     ahead = real - mono;
     /* time went back: a record of another boot, or damage */
@@ -288,7 +221,7 @@ static int take(char *line, struct clock_file *file)
     char type[24];
 
     if (!*line || line[strlen(line) - 1] != '}' ||
-        !clock_field_text(line, "type", type, sizeof(type)))
+        !jsonline_text(line, "type", type, sizeof(type)))
         return 0;
     /* only the first one: another one would be another node's */
     if (strcmp(type, "config") == 0)
@@ -369,34 +302,6 @@ int clock_file_read(const char *path, struct clock_file *file,
     return read_agent(lines, file, err) < 0 ? error_wrap(err, "%s", path) : 0;
 }
 
-void clock_file_fini(struct clock_file *file)
-{
-    free(file->windows);
-    free(file->walls);
-    memset(file, 0, sizeof(*file));
-}
-
-bool clock_file_wall(const struct clock_file *file, int64_t mono_ns,
-                     int64_t *real_less_mono_ns)
-{
-    size_t low = 0, high = file->n_walls;
-
-    if (!high)
-        return false;
-    /* binary search for the last entry that is not later; before the first
-     * entry, the first one counts */
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (file->walls[middle].mono_ns <= mono_ns)
-            low = middle;
-        else
-            high = middle;
-    }
-    *real_less_mono_ns = file->walls[low].real_less_mono_ns;
-    return true;
-}
-
 /* --- files of a program's XLA ---------------------------------------------
  */
 
@@ -416,11 +321,11 @@ static int take_edge(const char *text, const struct clock_window *of,
     int64_t dst, pairs, lost;
     double alpha;
 
-    if (!clock_field_int(text, "dst", 0, CLOCK_NODES_MAX, &dst) ||
-        dst == w.from || !field_real(text, "alpha", &alpha) ||
-        !clock_field_int(text, "beta", -FAR_NS, FAR_NS, &w.beta_ns) ||
-        !clock_field_int(text, "pairs", 0, UINT32_MAX, &pairs) ||
-        !clock_field_int(text, "lost", 0, UINT32_MAX, &lost))
+    if (!jsonline_int(text, "dst", 0, CLOCK_NODES_MAX, &dst) || dst == w.from ||
+        !jsonline_real(text, "alpha", &alpha) ||
+        !jsonline_int(text, "beta", -FAR_NS, FAR_NS, &w.beta_ns) ||
+        !jsonline_int(text, "pairs", 0, UINT32_MAX, &pairs) ||
+        !jsonline_int(text, "lost", 0, UINT32_MAX, &lost))
         return 0;
     w.to = (uint32_t) dst;
     /* some releases write the slope, others 1 + slope */
@@ -450,15 +355,14 @@ static int take_xla_window(char *line, struct clock_file *file)
 
     if (!edges)
         return strstr(line, "\"meta\":true") &&
-               clock_field_int(line, "node_id", file->node_id, file->node_id,
-                               &from);
+               jsonline_int(line, "node_id", file->node_id, file->node_id,
+                            &from);
     *edges = '\0';
-    if (!clock_field_int(line, "node_id", file->node_id, file->node_id,
-                         &from) ||
-        !clock_field_int(line, "window_id", 0, INT64_MAX, &id) ||
-        !clock_field_int(line, "window_start_ns", 0, LAST_NS, &w.start_ns) ||
-        !clock_field_int(line, "window_end_ns", w.start_ns,
-                         w.start_ns + LONGEST_NS, &w.end_ns))
+    if (!jsonline_int(line, "node_id", file->node_id, file->node_id, &from) ||
+        !jsonline_int(line, "window_id", 0, INT64_MAX, &id) ||
+        !jsonline_int(line, "window_start_ns", 0, LAST_NS, &w.start_ns) ||
+        !jsonline_int(line, "window_end_ns", w.start_ns,
+                      w.start_ns + LONGEST_NS, &w.end_ns))
         return 0;
     w.id = (uint64_t) id;
     for (char *at = strchr(edges + 1, '{'); at && rc >= 0;) {

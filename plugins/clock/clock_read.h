@@ -19,69 +19,12 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "common/clockwindows.h"
 #include "common/lines.h"
 
 #define CLOCK_FILE "clock.jsonl"
-#define CLOCK_NODE_MAX 256 /* a node's name, with NUL */
-/* A node that takes the times of packets itself takes arrivals late and
- * departures early, by different amounts. This part of the margin is added to
- * the uncertainty. */
-#define CLOCK_USER_PART 0.5
-/* The log and the report say that probes were rarer than requested from this
- * factor on. */
-#define CLOCK_SLOWED 2
 
-enum clock_status {
-    CLOCK_OK,
-    CLOCK_FEW, /* too few exchanges, or over too short a time */
-    /* bounds contradict each other: a stamp or a clock is wrong */
-    CLOCK_CROSSED,
-    CLOCK_STEEP, /* the clocks drift apart faster than clocks do */
-    CLOCK_STATUSES
-};
 const char *clock_status_name(enum clock_status status);
-
-/* theta(t) = beta_ns + slope x (t - start_ns): the time of `to` minus the time
- * of `from`, when the latter is t. Both are CLOCK_MONOTONIC. */
-struct clock_window {
-    uint64_t id;
-    uint32_t from, to; /* index in the step's node list */
-    int64_t start_ns, end_ns;
-    int64_t beta_ns;
-    double slope;     /* "alpha" in the file is 1 + slope */
-    double margin_ns; /* from the line to the bounds: about a one-way delay */
-    double unc_ns;    /* uncertainty of the line */
-    int64_t rtt_min_ns;
-    uint32_t exchanges, lost, no_stamp, disturbed;
-    uint32_t cadence_us; /* between two exchanges, as it was at the end; 0:
-                            unknown */
-    /* share of pairs that kept their distance, 0 to 1 */
-    double pure_there, pure_back;
-    bool user_stamps; /* some times were not taken by the kernel */
-    enum clock_status status;
-};
-
-/* From mono_ns on, the wall clock was this far ahead of the monotonic one. */
-struct clock_wall {
-    int64_t mono_ns, real_less_mono_ns;
-    bool is_set; /* it was set at this moment */
-};
-
-struct clock_file {
-    char node[CLOCK_NODE_MAX],
-        host[CLOCK_NODE_MAX]; /* Slurm's, gethostname's */
-    uint64_t job;             /* of the component */
-    uint32_t node_id, nodes;  /* the node's index, and the number of nodes */
-    uint32_t cadence_us, window_ms; /* as requested */
-    uint32_t cpu_permille;          /* of a processor, which probes may take; 0:
-                                       unknown */
-    struct clock_window *windows;   /* in the order of the file */
-    size_t n_windows;
-    struct clock_wall *walls; /* ascending mono_ns; only changes */
-    size_t n_walls;
-    int64_t last_mono_ns; /* of the last snapshot */
-    uint64_t bad_lines;
-};
 
 /* How much of the file is read. */
 extern const struct lines_limit clock_lines;
@@ -93,22 +36,6 @@ int clock_file_parse(const char *text, size_t len, struct clock_file *file,
 /* Reads the file of that path. */
 int clock_file_read(const char *path, struct clock_file *file,
                     struct jp_error *err);
-/* Frees the lists; all zeros is an empty file. */
-void clock_file_fini(struct clock_file *file);
-
-/* How far the wall clock was ahead of the monotonic one at that time; false:
- * unknown. */
-bool clock_file_wall(const struct clock_file *file, int64_t mono_ns,
-                     int64_t *real_less_mono_ns);
-
-/* --- members of a line: an object without objects in it. */
-
-bool clock_field_int(const char *line, const char *key, int64_t min,
-                     int64_t max, int64_t *out);
-/* A text without escapes. */
-bool clock_field_text(const char *line, const char *key, char *out,
-                      size_t size);
-
 /* What a program's own XLA has probed: probe_windows_node<N>.jsonl, which
  * ROCm's XLA writes at its end.
  *
@@ -135,5 +62,17 @@ int clock_xla_parse(const char *text, size_t len, uint32_t process,
 /* Reads the file of that path. */
 int clock_xla_read(const char *path, uint32_t process, struct clock_file *file,
                    struct jp_error *err);
+
+/* --- clock_probes.c ------------------------------------------------------- */
+
+/* Reads <nodes>/<node>/clock.jsonl of all nodes; without any there are no
+ * files. What the tasks' XLA has measured takes their place where it reaches as
+ * many nodes.
+ *
+ * XLA's files lie in <nodes>/../raw, where each process has written its own
+ * file into its node's folder. So a process index is on the node that has its
+ * file; where that names two nodes, the files are ambiguous. 0, or -1 without
+ * memory. */
+int clock_probes_read(const char *nodes, struct clockprobes *probes);
 
 #endif

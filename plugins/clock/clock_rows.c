@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
+#include "common/jsonline.h"
 #include "common/lines.h"
 #include "common/quote.h"
 
@@ -52,10 +53,10 @@ static bool stays(struct clock_rows *rows, const char *line)
     char type[24];
     int64_t id;
 
-    if (!clock_field_text(line, "type", type, sizeof(type)))
+    if (!jsonline_text(line, "type", type, sizeof(type)))
         return false;
     if (strcmp(type, "window_stats") == 0)
-        return clock_field_int(line, "window_id", 0, INT64_MAX, &id) &&
+        return jsonline_int(line, "window_id", 0, INT64_MAX, &id) &&
                (uint64_t) id % rows->stride == 0;
     if (strcmp(type, "snapshot") == 0)
         return (!rows->halves || rows->met++ % 2 == 0);

@@ -54,7 +54,7 @@
 /* A neighbour that this node asks. */
 struct peer {
     const char *node;
-    struct clock_peer told; /* by its file */
+    struct peer_place told; /* by its file */
     size_t at; /* index of the address in use, modulo their number */
     struct sockaddr_storage to;
     socklen_t to_len;
@@ -69,10 +69,10 @@ struct clock_work {
     struct clock_conf conf;
     struct clock_source source;
     /* one at each address of `own`, which the neighbours are told of */
-    struct clock_socket sockets[CLOCK_ADDRESSES];
+    struct clock_socket sockets[PEER_ADDRESSES];
     size_t n_sockets;
-    struct clock_peer own;
-    struct clock_seal seal;
+    struct peer_place own;
+    struct peer_seal seal;
     struct clock_talk talk;
     struct clock_rows rows;
     bool has_rows;
@@ -277,11 +277,11 @@ static void use_address(struct clock_work *w, size_t index)
     bool found = false;
 
     for (size_t i = 0; i < n && !found; i++) {
-        found = clock_peer_address(p->told.addresses[p->at % n].address,
-                                   p->told.port, &p->to, &p->to_len);
+        found = peer_address(p->told.addresses[p->at % n].address, p->told.port,
+                             &p->to, &p->to_len);
         if (found)
-            p->socket = clock_bind_choose(w->own.addresses, w->n_sockets,
-                                          &p->to, p->to_len);
+            p->socket = peer_bind_choose(w->own.addresses, w->n_sockets, &p->to,
+                                         p->to_len);
         found = found && p->socket < w->n_sockets;
         if (!found)
             p->at++;
@@ -296,10 +296,10 @@ static char *peer_path(const struct clock_work *w, const char *node)
 }
 
 static bool read_peer(const struct clock_work *w, const char *node,
-                      struct clock_peer *told)
+                      struct peer_place *told)
 {
     char *path = peer_path(w, node);
-    bool there = path && clock_peer_read_file(path, told, NULL) == 0;
+    bool there = path && peer_read_file(path, told, NULL) == 0;
 
     free(path);
     return there;
@@ -311,7 +311,7 @@ static void look_for_peer(struct clock_work *w, size_t index, int64_t now_ns)
 {
     struct clock_edge *e = &w->talk.edges[index];
     struct peer *p = &w->peers[index];
-    struct clock_peer told;
+    struct peer_place told;
     bool silent = e->ready && e->lost_in_row >= CLOCK_PATIENCE;
 
     if (silent && e->lost_in_row != p->lost_seen && p->told.n_addresses > 1) {
@@ -594,12 +594,12 @@ static int open_fds(struct clock_work *w, const struct clock_shift *shift,
 {
     int flags = TFD_CLOEXEC | TFD_NONBLOCK;
 
-    int fds[CLOCK_ADDRESSES];
+    int fds[PEER_ADDRESSES];
     struct jp_error why;
 
     clock_source_init(&w->source, shift);
-    w->n_sockets = clock_bind_all(w->own.addresses, w->own.n_addresses, fds,
-                                  &w->own.port, &why);
+    w->n_sockets = peer_bind_all(w->own.addresses, w->own.n_addresses, fds,
+                                 &w->own.port, &why);
     w->own.n_addresses = w->n_sockets;
     for (size_t k = 0; k < w->n_sockets; k++)
         clock_socket_init(&w->sockets[k], fds[k], &w->source);
@@ -670,7 +670,7 @@ static void init_talk(struct clock_work *w, uint32_t self, int64_t now_ns)
 
 static int open_files(struct clock_work *w, struct jp_error *err)
 {
-    const struct clock_peer *own = &w->own;
+    const struct peer_place *own = &w->own;
     struct clock_origin origin = {.job = w->place.job,
                                   .step = w->place.step,
                                   .node = w->place.node,
@@ -692,7 +692,7 @@ static int open_files(struct clock_work *w, struct jp_error *err)
         return -1;
     w->has_rows = true;
     path = peer_path(w, w->place.node);
-    rc = path ? clock_peer_write_file(path, own, err)
+    rc = path ? peer_write_file(path, own, err)
               : error_set(err, "out of memory");
     free(path);
     return rc;
@@ -704,7 +704,7 @@ static int start(struct clock_work *w, uint32_t self,
 {
     w->own.node_id = self;
     w->own.n_addresses =
-        clock_iface_find(w->conf.net.interfaces, w->own.addresses, err);
+        peer_iface_find(w->conf.net.interfaces, w->own.addresses, err);
     if (!w->own.n_addresses || open_fds(w, shift, err) < 0)
         return -1;
     w->began_ns = w->cost_from_ns = now_of(w);
@@ -766,7 +766,7 @@ struct clock_work *clock_work_create(const struct module_place *place,
     if (!w->conf.cpu_permille)
         w->conf.cpu_permille = JP_DEF_CLOCK_CPU_PERMILLE;
     w->epoll = w->timer = w->set = -1;
-    clock_seal_init(&w->seal, w->conf.net.key, place->job, place->step);
+    peer_seal_init(&w->seal, w->conf.net.key, place->job, place->step);
     if (start(w, self, shift, err) == 0)
         return w;
     destroy(w);

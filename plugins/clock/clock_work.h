@@ -110,7 +110,7 @@ struct clock_arrival {
     int64_t rx_ns;
 };
 
-/* Requests stamps for a socket of clock_bind_all. The caller keeps the
+/* Requests stamps for a socket of peer_bind_all. The caller keeps the
  * descriptor and the source. */
 void clock_socket_init(struct clock_socket *s, int fd,
                        struct clock_source *source);

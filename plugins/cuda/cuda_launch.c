@@ -1,5 +1,5 @@
-/* cuda_launch.c - the counters of CUDA calls in a step (cuda=1 of
- * --util-profile): the tasks' variables. */
+/* cuda_launch.c - the counters of CUDA calls in a step (cuda=1 of the option
+ * that takes samples): the tasks' variables. */
 #include "plugins/cuda/cuda_launch.h"
 
 #include <errno.h>
@@ -46,17 +46,23 @@ static const char *find_obstacle(const struct launch_facts *facts,
 }
 
 /* Without samples, nothing would collect the counters. */
-int cuda_complete(const struct side_step *step, struct jp_jobconf *conf,
-                  char **note, struct jp_error *err)
+static int complete(const struct side_step *step, struct jp_jobconf *conf,
+                    char **note, struct jp_error *err)
 {
-    const struct plan_side *side = &step->plan->sides[OPTION_UTIL];
-    const struct plan_value *from = plan_find(side, "cuda");
-    bool asked = from->value && plan_number(side, "cuda");
-    bool wanted = asked && conf->policy.period_ms;
+    enum jp_option option = profiler_sampler();
+    const struct plan_side *side;
+    const struct plan_value *from;
+    const char *title, *obstacle;
+    bool asked, wanted;
     char buf[256];
-    const char *title;
-    const char *obstacle = wanted ? find_obstacle(step->facts, buf) : NULL;
 
+    if (option == OPTIONS)
+        return 0;
+    side = &step->plan->sides[option];
+    from = plan_find(side, "cuda");
+    asked = from->value && plan_number(side, "cuda");
+    wanted = asked && conf->policy.period_ms;
+    obstacle = wanted ? find_obstacle(step->facts, buf) : NULL;
     /* Only an explicit request deserves a message. */
     if (!wanted)
         return asked && from->source >= PLAN_ENV
@@ -65,7 +71,7 @@ int cuda_complete(const struct side_step *step, struct jp_jobconf *conf,
                          "cuda=1: no counters, because nothing is sampled")
                    : 0;
     if (settings_add_value(
-            &conf->sides[OPTION_UTIL], "cuda", obstacle ? "0" : "1", from,
+            &conf->sides[option], "cuda", obstacle ? "0" : "1", from,
             obstacle ? obstacle : "calls into CUDA are counted", err) < 0)
         return -1;
     if (obstacle)
@@ -87,8 +93,8 @@ int cuda_complete(const struct side_step *step, struct jp_jobconf *conf,
 }
 
 /* How CUDA's driver reacts to a missing file is not under our control. */
-void cuda_adapt(struct jp_jobconf *conf, const char *ready, char *line,
-                size_t len)
+static void adapt(struct jp_jobconf *conf, const char *ready, char *line,
+                  size_t len)
 {
     (void) ready;
     for (size_t i = 0; i < conf->n_env; i++) {
@@ -106,6 +112,8 @@ void cuda_adapt(struct jp_jobconf *conf, const char *ready, char *line,
         return;
     }
 }
+
+const struct launch_side cuda_side = {.complete = complete, .adapt = adapt};
 
 void cuda_check_step(const struct backend_host *host,
                      const struct jp_jobconf *conf)

@@ -23,8 +23,8 @@ struct cuda_process {
     char host[CUDA_HOST_MAX]; /* printable, as all texts here; may be empty */
     char note[CUDA_NOTE_MAX]; /* why nothing was counted; "": it was */
     uint32_t pid, cupti;
-    int32_t rank; /* -1: none */
-    uint64_t start_us, mono_ns; /* of the start; 0: not plausible */
+    int32_t rank;                /* -1: none */
+    uint64_t start_us, mono_ns;  /* of the start; 0: not plausible */
     struct cuda_moment *moments; /* ordered by time; owned */
     size_t n_moments;
     uint64_t bad_records; /* including a part of a record at the end */

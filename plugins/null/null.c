@@ -341,6 +341,6 @@ const struct backend backend_null = {
     .reader = &reader,
     .runner = &runner,
     /* A profiler of NCCL has no .side and no .about.form: they are of an option
-     * of its own. */
+     * of its own. A folder that only adds knobs to an option has no words. */
     .look = look,
 };

@@ -1,88 +1,15 @@
 /* util_backend.c - utilisation's place among the backends: words, knobs,
  * doctor's look. */
-#include <glob.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/defaults.h"
 #include "common/num.h"
 #include "common/policy.h"
 #include "plugins/backend.h"
-#include "plugins/cuda/cuda_file.h"
-#include "plugins/cuda/cuda_launch.h"
 #include "plugins/util/util_launch.h"
-
-/* Doctor reports whether the library that tasks load is installed, and which
- * CUPTI it would find. */
-#define INSTALLED JP_PKGLIBDIR "/" CUDA_LIBRARY_NAME
-
-/* Places in which CUDA's toolkits and distributions install CUPTI. */
-static const char *const usual[] = {
-    "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so*",
-    "/usr/local/cuda/lib64/libcupti.so*",
-    "/usr/local/cuda-*/extras/CUPTI/lib64/libcupti.so*",
-    "/usr/local/cuda-*/lib64/libcupti.so*",
-    "/usr/lib/*-linux-gnu/libcupti.so*",
-    "/usr/lib64/libcupti.so*",
-};
-
-/* The first file that matches the pattern, into path. */
-static bool find(const char *pattern, char *path, size_t len)
-{
-    glob_t found = {0};
-    bool there = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
-
-    if (there)
-        snprintf(path, len, "%s", found.gl_pathv[0]);
-    globfree(&found);
-    return there;
-}
-
-/* LD_LIBRARY_PATH comes first, as for the dynamic loader. */
-static bool find_cupti(char *path, size_t len)
-{
-    const char *folders = getenv("LD_LIBRARY_PATH");
-    char pattern[4096];
-
-    while (folders && *folders) {
-        size_t n = strcspn(folders, ":");
-
-        snprintf(pattern, sizeof(pattern), "%.*s/libcupti.so*", (int) n,
-                 folders);
-        /* relative folders depend on where the task runs */
-        if (*folders == '/' && find(pattern, path, len))
-            return true;
-        folders += n + (folders[n] == ':');
-    }
-    for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
-        if (find(usual[i], path, len))
-            return true;
-    return false;
-}
-
-/* Formats "CUDA's calls (cuda=1): PATH, libcupti at PATH", or what is missing,
- * into buf. No library is loaded. Returns whether they can be counted. */
-static bool cuda_look(char *buf, size_t len)
-{
-    char cupti[512];
-
-    if (access(INSTALLED, R_OK) < 0) {
-        snprintf(buf, len,
-                 "CUDA's calls (cuda=1) cannot be counted: %s does not exist",
-                 INSTALLED);
-        return false;
-    }
-    if (!find_cupti(cupti, sizeof(cupti)))
-        snprintf(cupti, sizeof(cupti),
-                 "no libcupti in the usual places, so only programs with their "
-                 "own are counted");
-    snprintf(buf, len, "CUDA's calls (cuda=1): %s, %s", INSTALLED, cupti);
-    return true;
-}
 
 #define MINUTE (60 * JP_SECOND)
 
@@ -121,9 +48,6 @@ static const struct jp_knob knobs[] = {
     {JP_KNOB("period", JP_KNOB_TIME, 0, MINUTE, NULL,
              JP_STR(UTIL_PERIOD_MS) "ms",
              "time between two samples, at least 100 ms; 0: no samples")},
-    {JP_KNOB(
-        "cuda", JP_KNOB_BOOL, 0, 1, NULL, "0",
-        "1: count CUDA launches, copies, allocations and waits of the tasks")},
     {JP_KNOB("labels", JP_KNOB_LABELS, 0, 0, NULL, NULL,
              "your labels of the run; the report repeats them")},
     {JP_KNOB_SUMMARY},
@@ -148,8 +72,7 @@ static int look(const struct jp_plan *plan, backend_note *say, void *arg,
     /* only the unified hierarchy has this file at its root */
     bool v2 = access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0,
          v1 = !v2 && access("/sys/fs/cgroup/memory", F_OK) == 0;
-    char line[256], period[32], cuda[1024];
-    bool usable_cuda;
+    char line[256], period[32];
 
     snprintf(line, sizeof(line),
              "utilisation: %s%s; this host: steps by %s, %s of waits (PSI), %s",
@@ -161,10 +84,7 @@ static int look(const struct jp_plan *plan, backend_note *say, void *arg,
              access("/proc/pressure/cpu", R_OK) == 0 ? "shares" : "no shares",
              access("/dev/nvidiactl", F_OK) == 0 ? "NVIDIA GPUs"
                                                  : "no NVIDIA GPU");
-    if (say(arg, false, line, err) < 0)
-        return -1;
-    usable_cuda = cuda_look(cuda, sizeof(cuda));
-    return say(arg, !usable_cuda, cuda, err) < 0 ? -1 : 0;
+    return say(arg, false, line, err);
 }
 
 const struct backend backend_util = {
@@ -174,12 +94,12 @@ const struct backend backend_util = {
               .option = OPTION_UTIL,
               .form = &form,
               .words = words,
+              .samples = true,
               .knobs = knobs,
               .policy = policy},
     .planner = &planner,
     .side = &util_side,
     .look = look,
-    .check_step = cuda_check_step,
 };
 
 extern const struct backend backend_util;

@@ -9,7 +9,6 @@
 #include "common/defaults.h"
 #include "common/num.h"
 #include "common/settings.h"
-#include "plugins/cuda/cuda_launch.h"
 
 /* Why the period differs from the setting; "": it does not. */
 static const char *explain_period(const struct plan_side *side,
@@ -112,7 +111,5 @@ static void describe(const struct jp_jobconf *conf, char *buf, size_t len)
 const struct launch_side util_side = {
     .runs = runs,
     .fill = fill,
-    .complete = cuda_complete,
     .describe = describe,
-    .adapt = cuda_adapt,
 };

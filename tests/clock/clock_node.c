@@ -40,6 +40,7 @@
 #include "common/fileio.h"
 #include "common/json_stream.h"
 #include "orchestrator/aggregate/clocks.h"
+#include "plugins/clock/clock_read.h"
 #include "plugins/clock/clock_work.h"
 
 #define SECOND INT64_C(1000000000)
@@ -348,7 +349,7 @@ static int print_map(const char *dir, size_t n)
         snprintf(names[i], NAME, "n%zu", i);
         hosts[i] = names[i];
     }
-    if (!nodes || n > NODES_MAX || clockprobes_read(nodes, &probes) < 0 ||
+    if (!nodes || n > NODES_MAX || clock_probes_read(nodes, &probes) < 0 ||
         clockprobes_map(&probes, hosts, n, 0, &map) < 0) {
         fail("no map");
         goto out;

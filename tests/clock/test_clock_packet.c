@@ -36,23 +36,23 @@ static void siphash_vectors(void **state)
     (void) state;
     for (uint8_t i = 0; i < 16; i++)
         key[i] = text[i] = i;
-    clock_siphash(key, text, 15, 0, out);
+    peer_siphash(key, text, 15, 0, out);
     assert_true(out[0] == UINT64_C(0xa129ca6149be45e5) && out[1] == 0);
-    clock_siphash(key, text, 0, 0, out);
+    peer_siphash(key, text, 0, 0, out);
     assert_true(out[0] == UINT64_C(0x726fdb47dd0e0e31));
     for (size_t n = 0; n < 3; n++) {
-        clock_siphash(key, text, n, 1, out);
+        peer_siphash(key, text, n, 1, out);
         for (int i = 0; i < 16; i++)
             assert_int_equal((uint8_t) (out[i / 8] >> (i % 8 * 8)), wide[n][i]);
     }
 }
 
-static struct clock_seal seal_of(uint8_t first, uint64_t job, const char *step)
+static struct peer_seal seal_of(uint8_t first, uint64_t job, const char *step)
 {
     uint8_t key[MODULE_KEY_BYTES] = {first};
-    struct clock_seal seal;
+    struct peer_seal seal;
 
-    clock_seal_init(&seal, key, job, step);
+    peer_seal_init(&seal, key, job, step);
     return seal;
 }
 
@@ -71,7 +71,7 @@ static const struct clock_packet example = {
 
 static void packets(void **state)
 {
-    struct clock_seal seal = seal_of(1, 12, "3");
+    struct peer_seal seal = seal_of(1, 12, "3");
     uint8_t bytes[CLOCK_PACKET_BYTES];
     struct clock_packet p;
 
@@ -100,7 +100,7 @@ static void forgeries(void **state)
         uint64_t job;
         const char *step;
     } others[] = {{2, 12, "3"}, {1, 13, "3"}, {1, 12, "4"}, {1, 1, "2.3"}};
-    struct clock_seal seal = seal_of(1, 12, "3"), other;
+    struct peer_seal seal = seal_of(1, 12, "3"), other;
     static uint8_t big[65507];
     struct clock_packet p = {.seq = 99};
 
@@ -141,38 +141,38 @@ static void interfaces(void **state)
         {"^", "eth0", true},          {"=", "eth0", false},
         {",", "eth0", false},         {",,eth", "eth0", true},
     };
-    struct clock_iface all[] = {{"lo", "127.0.0.1"},
-                                {"docker0", "172.17.0.1"},
-                                {"eth0", "10.0.0.1"},
-                                {"ib0", "10.1.0.1"}};
+    struct peer_iface all[] = {{"lo", "127.0.0.1"},
+                               {"docker0", "172.17.0.1"},
+                               {"eth0", "10.0.0.1"},
+                               {"ib0", "10.1.0.1"}};
 
     (void) state;
     for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
-        if (clock_iface_matches(table[i].list, table[i].name) !=
+        if (peer_iface_matches(table[i].list, table[i].name) !=
             table[i].matches)
             fail_msg("\"%s\" and \"%s\"", table[i].list, table[i].name);
-    assert_int_equal(clock_iface_choose("ib", all, 4), 1);
+    assert_int_equal(peer_iface_choose("ib", all, 4), 1);
     assert_string_equal(all[0].name, "ib0");
-    assert_int_equal(clock_iface_choose("", all, 4), 2);
+    assert_int_equal(peer_iface_choose("", all, 4), 2);
     assert_string_equal(all[0].name, "ib0");
     assert_string_equal(all[1].name, "eth0");
-    assert_int_equal(clock_iface_choose(NULL, all + 2, 2), 1);
+    assert_int_equal(peer_iface_choose(NULL, all + 2, 2), 1);
     assert_string_equal(all[2].name, "docker0");
-    assert_int_equal(clock_iface_choose("tun", all, 4), 0);
-    assert_int_equal(clock_iface_choose("lo", all, 0), 0);
+    assert_int_equal(peer_iface_choose("tun", all, 4), 0);
+    assert_int_equal(peer_iface_choose("lo", all, 0), 0);
 }
 
 /* Every machine has at least its loopback. */
 static void own_interfaces(void **state)
 {
-    struct clock_iface found[CLOCK_ADDRESSES];
+    struct peer_iface found[PEER_ADDRESSES];
     struct jp_error err = {""};
 
     (void) state;
-    assert_true(clock_iface_find("lo", found, &err) > 0);
+    assert_true(peer_iface_find("lo", found, &err) > 0);
     assert_string_equal(found[0].name, "lo");
-    assert_true(clock_iface_find("", found, &err) > 0);
-    assert_int_equal(clock_iface_find("=no-such", found, &err), 0);
+    assert_true(peer_iface_find("", found, &err) > 0);
+    assert_int_equal(peer_iface_find("=no-such", found, &err), 0);
     assert_non_null(strstr(err.text, "no-such"));
 }
 
@@ -254,7 +254,7 @@ static void meeting(void **state)
         "{\"node_id\":-1,\"epoch\":2,\"port\":3,\"addr0\":\"10.0.0.1\"}",
         "{\"node_id\":1,\"epoch\":2,\"port\":3,\"addr0\":\"10.0.0.1",
     };
-    struct clock_peer peer = {.node_id = 3,
+    struct peer_place peer = {.node_id = 3,
                               .epoch = 17,
                               .port = 4711,
                               .n_addresses = 2,
@@ -267,23 +267,23 @@ static void meeting(void **state)
     char *path = tempdir_path(dir, "nodes/n3/" CLOCK_PEER_FILE);
     socklen_t len;
 
-    assert_int_equal(clock_peer_read_file(path, &read, NULL), -1);
+    assert_int_equal(peer_read_file(path, &read, NULL), -1);
     assert_int_equal(mkdir(nodes, 0700) | mkdir(node, 0700), 0);
-    assert_int_equal(clock_peer_write_file(path, &peer, NULL), 0);
-    assert_int_equal(clock_peer_read_file(path, &read, NULL), 0);
+    assert_int_equal(peer_write_file(path, &peer, NULL), 0);
+    assert_int_equal(peer_read_file(path, &read, NULL), 0);
     assert_int_equal(read.node_id, 3);
     assert_int_equal(read.epoch, 17);
     assert_int_equal(read.port, 4711);
     assert_int_equal(read.n_addresses, 2);
     assert_string_equal(read.addresses[1].address, "fd00::1");
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-        assert_int_equal(clock_peer_parse(bad[i], &read, NULL), -1);
+        assert_int_equal(peer_parse(bad[i], &read, NULL), -1);
     assert_int_equal(read.port, 4711);
-    assert_true(clock_peer_address("10.0.0.1", 1, &to, &len));
+    assert_true(peer_address("10.0.0.1", 1, &to, &len));
     assert_int_equal(len, sizeof(struct sockaddr_in));
-    assert_true(clock_peer_address("fd00::1", 1, &to, &len));
+    assert_true(peer_address("fd00::1", 1, &to, &len));
     assert_int_equal(len, sizeof(struct sockaddr_in6));
-    assert_false(clock_peer_address("n1", 1, &to, &len));
+    assert_false(peer_address("n1", 1, &to, &len));
     free(nodes);
     free(node);
     free(path);
@@ -311,7 +311,7 @@ static void bound_to(int fd, char text[INET6_ADDRSTRLEN], uint16_t *port)
  * machine; what cannot be bound leaves the list, with a word on it. */
 static void sockets_are_bound(void **state)
 {
-    static const struct clock_iface tables[][3] = {
+    static const struct peer_iface tables[][3] = {
         {{"lo", "127.0.0.1"}, {"lo", "127.0.0.2"}, {"lo", "127.0.0.3"}},
         {{"lo", "127.0.0.1"}, {"e0", "198.51.100.1"}, {"lo", "127.0.0.3"}},
         {{"e0", "198.51.100.1"}, {"lo", "127.0.0.2"}, {"e0", "2001:db8::1"}},
@@ -321,14 +321,14 @@ static void sockets_are_bound(void **state)
 
     (void) state;
     for (size_t t = 0; t < sizeof(bound) / sizeof(*bound); t++) {
-        struct clock_iface list[CLOCK_ADDRESSES];
-        int fds[CLOCK_ADDRESSES];
+        struct peer_iface list[PEER_ADDRESSES];
+        int fds[PEER_ADDRESSES];
         struct jp_error err = {"before"};
         uint16_t port = 0, at;
         char text[INET6_ADDRSTRLEN];
 
         memcpy(list, tables[t], sizeof(tables[t]));
-        assert_int_equal(clock_bind_all(list, 3, fds, &port, &err), bound[t]);
+        assert_int_equal(peer_bind_all(list, 3, fds, &port, &err), bound[t]);
         assert_int_equal(*err.text != 0, bound[t] < 3);
         if (*err.text)
             assert_non_null(strstr(err.text, "198.51.100.1"));
@@ -344,13 +344,13 @@ static void sockets_are_bound(void **state)
 /* IPv6 beside IPv4, on one port; a socket of IPv6 takes no IPv4. */
 static void both_kinds(void **state)
 {
-    struct clock_iface list[CLOCK_ADDRESSES] = {{"lo", "127.0.0.1"},
-                                                {"lo", "::1"}};
-    int fds[CLOCK_ADDRESSES];
+    struct peer_iface list[PEER_ADDRESSES] = {{"lo", "127.0.0.1"},
+                                              {"lo", "::1"}};
+    int fds[PEER_ADDRESSES];
     struct jp_error err;
     uint16_t port, at;
     char text[INET6_ADDRSTRLEN];
-    size_t n = clock_bind_all(list, 2, fds, &port, &err);
+    size_t n = peer_bind_all(list, 2, fds, &port, &err);
     struct sockaddr_storage to;
     socklen_t len;
 
@@ -363,26 +363,26 @@ static void both_kinds(void **state)
     }
     if (n < 2) /* a machine without IPv6 */
         return;
-    assert_true(clock_peer_address("::1", 9, &to, &len));
-    assert_int_equal(clock_bind_choose(list, 2, &to, len), 1);
-    assert_true(clock_peer_address("127.0.0.9", 9, &to, &len));
-    assert_int_equal(clock_bind_choose(list, 2, &to, len), 0);
+    assert_true(peer_address("::1", 9, &to, &len));
+    assert_int_equal(peer_bind_choose(list, 2, &to, len), 1);
+    assert_true(peer_address("127.0.0.9", 9, &to, &len));
+    assert_int_equal(peer_bind_choose(list, 2, &to, len), 0);
 }
 
 /* The kernel's route decides, else the kind. */
 static void chooses_a_socket(void **state)
 {
-    static const struct clock_iface list[] = {{"e0", "198.51.100.1"},
-                                              {"lo", "127.0.0.1"}};
+    static const struct peer_iface list[] = {{"e0", "198.51.100.1"},
+                                             {"lo", "127.0.0.1"}};
     struct sockaddr_storage to;
     socklen_t len;
 
     (void) state;
-    assert_true(clock_peer_address("127.0.0.7", 9, &to, &len));
-    assert_int_equal(clock_bind_choose(list, 2, &to, len), 1);
-    assert_int_equal(clock_bind_choose(list, 1, &to, len), 0);
-    assert_true(clock_peer_address("::1", 9, &to, &len));
-    assert_int_equal(clock_bind_choose(list, 2, &to, len), 2);
+    assert_true(peer_address("127.0.0.7", 9, &to, &len));
+    assert_int_equal(peer_bind_choose(list, 2, &to, len), 1);
+    assert_int_equal(peer_bind_choose(list, 1, &to, len), 0);
+    assert_true(peer_address("::1", 9, &to, &len));
+    assert_int_equal(peer_bind_choose(list, 2, &to, len), 2);
 }
 
 int main(void)

@@ -4,6 +4,7 @@
  * The checks must hold on a busy machine: lines must lie within their own
  * margins and uncertainties. tests/clock/spaces.test prints how exact they
  * are. */
+#include "plugins/clock/clock_read.h"
 #include "plugins/clock/clock_work.h"
 
 #include <arpa/inet.h>
@@ -206,7 +207,7 @@ static void read_windows(const struct field *f, struct clockprobes *probes)
 {
     char *nodes = tempdir_path(f->dir, "nodes");
 
-    assert_int_equal(clockprobes_read(nodes, probes), 0);
+    assert_int_equal(clock_probes_read(nodes, probes), 0);
     assert_int_equal(probes->n_files, f->n);
     assert_int_equal(probes->bad_files, 0);
     for (size_t i = 0; i < probes->n_files; i++)
@@ -393,19 +394,19 @@ static void killed_and_foreign(void **state)
     clockprobes_fini(&probes);
 }
 
-static int read_peer(const char *dir, struct clock_peer *peer)
+static int read_peer(const char *dir, struct peer_place *peer)
 {
     char *path = tempdir_path(dir, "nodes/n0/" CLOCK_PEER_FILE);
-    int rc = clock_peer_read_file(path, peer, NULL);
+    int rc = peer_read_file(path, peer, NULL);
 
     free(path);
     return rc;
 }
 
-static int write_peer(const char *dir, const struct clock_peer *peer)
+static int write_peer(const char *dir, const struct peer_place *peer)
 {
     char *path = tempdir_path(dir, "nodes/n0/" CLOCK_PEER_FILE);
-    int rc = clock_peer_write_file(path, peer, NULL);
+    int rc = peer_write_file(path, peer, NULL);
 
     free(path);
     return rc;
@@ -418,7 +419,7 @@ static void field_relay(struct field *f)
                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = NODES};
     socklen_t len = sizeof(own);
-    struct clock_peer peer;
+    struct peer_place peer;
 
     f->relay = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(f->relay, (struct sockaddr *) &own, sizeof(own)), 0);
@@ -427,7 +428,7 @@ static void field_relay(struct field *f)
     f->behind = own;
     f->behind.sin_port = htons(peer.port);
     peer.port = ntohs(own.sin_port);
-    snprintf(peer.addresses[0].address, CLOCK_ADDRESS_LEN, "127.0.0.1");
+    snprintf(peer.addresses[0].address, PEER_ADDRESS_LEN, "127.0.0.1");
     peer.n_addresses = 1;
     assert_int_equal(write_peer(f->dir, &peer), 0);
     epoll_ctl(f->epoll, EPOLL_CTL_ADD, f->relay, &event);
@@ -439,7 +440,7 @@ static void field_relay(struct field *f)
 static void two_steps(void **state)
 {
     struct clockprobes probes;
-    struct clock_peer peer;
+    struct peer_place peer;
     struct field steps[2];
     struct field *a = &steps[0], *b = &steps[1];
     char *dirs[2];
@@ -596,7 +597,7 @@ static void flood(void **state)
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     struct clockprobes probes;
-    struct clock_peer peer;
+    struct peer_place peer;
     const struct module_time no_cost = {.module_us = 0};
     struct jp_error err;
     uint64_t spent = 0;

@@ -12,6 +12,7 @@
 
 #include "common/plan.h"
 #include "plugins/cuda/cuda_file.h"
+#include "plugins/cuda/cuda_launch.h"
 #include "plugins/util/util_launch.h"
 #include "tests/common/tempdir.h"
 
@@ -86,7 +87,7 @@ static void fill(const char *dir, const struct row *row,
     *note = NULL;
     if (plan_make(&in, &plan, &err) < 0 ||
         util_side.fill(&step, conf, note, &err) < 0 ||
-        util_side.complete(&step, conf, note, &err) < 0)
+        cuda_side.complete(&step, conf, note, &err) < 0)
         fail_msg("%s: %s", row->option, err.text);
     plan_fini(&plan);
     free(path);
@@ -136,14 +137,14 @@ static void test_missing(void **state)
             free(conf.env[i].value);
             conf.env[i].value = strdup("/nonexistent/x.so");
         }
-    util_side.adapt(&conf, NULL, line, sizeof(line));
+    cuda_side.adapt(&conf, NULL, line, sizeof(line));
     assert_string_equal(
         line, "no CUDA counters: /nonexistent/x.so is not on this node");
     assert_int_equal(conf.n_env, n - 1);
     assert_null(find(&conf, CUDA_ENV_LIBRARY));
     assert_non_null(find(&conf, CUDA_ENV_DIR));
     line[0] = '\0';
-    util_side.adapt(&conf, NULL, line, sizeof(line));
+    cuda_side.adapt(&conf, NULL, line, sizeof(line));
     assert_string_equal(line, "");
     free(note);
     jobconf_fini(&conf);
@@ -154,7 +155,7 @@ static void test_missing(void **state)
             free(conf.env[i].value);
             conf.env[i].value = strdup(there);
         }
-    util_side.adapt(&conf, NULL, line, sizeof(line));
+    cuda_side.adapt(&conf, NULL, line, sizeof(line));
     assert_string_equal(line, "");
     assert_int_equal(conf.n_env, n);
     free(there);

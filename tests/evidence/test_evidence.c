@@ -24,9 +24,11 @@
 
 #include <cmocka.h>
 
+#include "common/fileio.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/evidence/evidence.h"
 #include "orchestrator/evidence/hangstacks.h"
+#include "plugins/module.h"
 #include "tests/common/tempdir.h"
 
 /* --- the process that hangs ----------------------------------------------- */
@@ -953,6 +955,40 @@ static void no_place(void **state)
     free(link);
 }
 
+/* The program is called with these processes. */
+static void calls_who_keeps_it(void **state)
+{
+    static const struct module_target targets[] = {
+        {41, 7001, 1, 1, true}, {42, 7002, 2, 2, false}, {43, 0, -1, 3, true}};
+    char *out = tempdir_path(*state, "called");
+    char script[512], *program, *text = NULL;
+    struct module_hang hang = {.dir = "/a dir/step-0",
+                               .node = "n1",
+                               .number = 1,
+                               .targets = targets,
+                               .n_targets = 3};
+
+    snprintf(script, sizeof(script),
+             "#!/bin/sh\nfor a; do echo \"[$a]\"; done >%s.new\n"
+             "readlink /proc/$$/fd/0 /proc/$$/fd/2 >>%s.new\n"
+             "mv %s.new %s\n",
+             out, out, out, out);
+    program = tempdir_file(*state, "program", 0700, script);
+    evidence_start(program, &hang);
+    for (int i = 0; i < 600 && !text; i++) {
+        fileio_read(out, false, 4096, &text, NULL, NULL);
+        usleep(100000);
+    }
+    assert_non_null(text);
+    assert_string_equal(text,
+                        "[evidence]\n[-q]\n[--node]\n[n1]\n"
+                        "[--missing]\n[41:7001,43]\n[--waiting]\n[42:7002]\n"
+                        "[/a dir/step-0]\n/dev/null\n/dev/null\n");
+    free(text);
+    free(program);
+    free(out);
+}
+
 int main(int argc, char **argv)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, step_make, step_drop)
@@ -976,6 +1012,8 @@ int main(int argc, char **argv)
         TEST(ends_while_traced),
         TEST(foreign_dumps),
         TEST(no_place),
+        cmocka_unit_test_setup_teardown(calls_who_keeps_it, tempdir_make,
+                                        tempdir_drop),
     };
 
     const struct CMUnitTest users[] = {TEST(the_users_own)};

@@ -11,7 +11,7 @@
 
 #include "common/fileio.h"
 #include "orchestrator/aggregate/clocks.h"
-#include "orchestrator/show/show.h"
+#include "orchestrator/clock/clock_feature.h"
 #include "plugins/clock/clock_peers.h"
 #include "plugins/clock/clock_read.h"
 
@@ -43,7 +43,7 @@ static void check_file(const struct clock_file *file)
 static void parse(const char *text, size_t len)
 {
     struct clock_file file;
-    struct clock_peer peer;
+    struct peer_place peer;
     struct jp_error err = {""};
 
     if (clock_file_parse(text, len, &file, &err) == 0) {
@@ -62,8 +62,8 @@ static void parse(const char *text, size_t len)
         }
         clock_file_fini(&file);
     }
-    if (clock_peer_parse(text, &peer, &err) == 0 &&
-        (!peer.port || peer.n_addresses > CLOCK_ADDRESSES))
+    if (peer_parse(text, &peer, &err) == 0 &&
+        (!peer.port || peer.n_addresses > PEER_ADDRESSES))
         abort();
 }
 
@@ -121,7 +121,7 @@ static void check_map(const struct clockmap *map)
 
 static void use_files(char *dir)
 {
-    struct clockshow_done done;
+    struct feature_shown done;
     FILE *out = fopen("/dev/null", "w");
     struct jp_clocks *clocks = clocks_make(NULL, 0, dir);
     char text[CLOCKS_TEXT];
@@ -133,7 +133,8 @@ static void use_files(char *dir)
     }
     clocks_destroy(clocks);
     for (int json = 0; out && json < 2; json++)
-        clockshow_print(&dir, 1, NULL, json, out, NULL, &done, NULL);
+        clock_show(&dir, 1, &(struct feature_show){.json = json, .out = out},
+                   &done, NULL);
     if (out)
         fclose(out);
 }

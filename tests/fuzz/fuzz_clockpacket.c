@@ -47,9 +47,9 @@ static void read_raw(const uint8_t *data, size_t size)
 {
     static const uint8_t key[MODULE_KEY_BYTES] = {7};
     struct clock_packet packet;
-    struct clock_seal seal;
+    struct peer_seal seal;
 
-    clock_seal_init(&seal, key, 42, "0");
+    peer_seal_init(&seal, key, 42, "0");
     if (clock_packet_read(data, size, &seal, &packet) == 0)
         abort(); /* 1 of 2^128 */
 }
@@ -60,9 +60,9 @@ static void both_ways(const struct clock_packet *packet)
     static const uint8_t key[MODULE_KEY_BYTES] = {1};
     uint8_t bytes[CLOCK_PACKET_BYTES];
     struct clock_packet back;
-    struct clock_seal seal;
+    struct peer_seal seal;
 
-    clock_seal_init(&seal, key, 42, "0");
+    peer_seal_init(&seal, key, 42, "0");
     clock_packet_write(packet, &seal, bytes);
     if (clock_packet_read(bytes, sizeof(bytes), &seal, &back) == 0 &&
         (back.type != packet->type || back.from != packet->from ||

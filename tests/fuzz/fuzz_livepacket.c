@@ -14,7 +14,7 @@ static const uint8_t key[MODULE_KEY_BYTES] = {7};
 
 /* As it stands: nobody has the key. */
 static void read_raw(const uint8_t *data, size_t size,
-                     const struct clock_seal *seal)
+                     const struct peer_seal *seal)
 {
     struct livepacket packet;
 
@@ -42,7 +42,7 @@ static void check_part(const struct livepacket *p)
 
 /* Members from the input, and a seal. */
 static void read_sealed(const uint8_t *data, size_t size,
-                        const struct clock_seal *seal)
+                        const struct peer_seal *seal)
 {
     uint8_t bytes[LIVEPACKET_BYTES];
     struct livepacket p, back;
@@ -91,7 +91,7 @@ static void read_sealed(const uint8_t *data, size_t size,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct clock_seal seal;
+    struct peer_seal seal;
 
     livepacket_seal(&seal, key, "0123");
     read_raw(data, size, &seal);

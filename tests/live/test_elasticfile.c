@@ -16,7 +16,7 @@
 
 #define STACK(text)                                                            \
     "\"extraInfo\":{\"py_callstack\":\"" text "\",\"timestamp\":"              \
-                                              "\"1700000000\"}"
+    "\"1700000000\"}"
 
 static const struct row {
     const char *text;

@@ -310,40 +310,6 @@ static void asks_for_evidence(void **state)
     end(&s);
 }
 
-/* The program is called with these processes. */
-static void calls_who_keeps_it(void **state)
-{
-    static const struct module_target targets[] = {
-        {41, 7001, 1, 1, true}, {42, 7002, 2, 2, false}, {43, 0, -1, 3, true}};
-    char *out = tempdir_path(*state, "called");
-    char script[512], *program, *text = NULL;
-    struct module_hang hang = {.dir = "/a dir/step-0",
-                               .node = "n1",
-                               .number = 1,
-                               .targets = targets,
-                               .n_targets = 3};
-
-    snprintf(script, sizeof(script),
-             "#!/bin/sh\nfor a; do echo \"[$a]\"; done >%s.new\n"
-             "readlink /proc/$$/fd/0 /proc/$$/fd/2 >>%s.new\n"
-             "mv %s.new %s\n",
-             out, out, out, out);
-    program = tempdir_file(*state, "program", 0700, script);
-    livekeep_start(program, &hang);
-    for (int i = 0; i < 600 && !text; i++) {
-        fileio_read(out, false, 4096, &text, NULL, NULL);
-        usleep(100000);
-    }
-    assert_non_null(text);
-    assert_string_equal(text,
-                        "[evidence]\n[-q]\n[--node]\n[n1]\n"
-                        "[--missing]\n[41:7001,43]\n[--waiting]\n[42:7002]\n"
-                        "[/a dir/step-0]\n/dev/null\n/dev/null\n");
-    free(text);
-    free(program);
-    free(out);
-}
-
 static void says_what_on_hang_takes(void **state)
 {
     const struct jp_knob knob = {.name = "on_hang", .kind = JP_KNOB_ON_HANG};
@@ -832,7 +798,6 @@ int main(void)
         TEST(leaves_nothing_without_nccl),
         TEST(asks_for_evidence),
         TEST(renews_the_lease),
-        TEST(calls_who_keeps_it),
         TEST(says_what_on_hang_takes),
         TEST(an_agent_is_killed),
         TEST(the_agent_that_joins_is_killed),

@@ -19,7 +19,7 @@
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/live/live.h"
 #include "orchestrator/live/livelink.h"
-#include "plugins/clock/clock_peers.h"
+#include "plugins/peers.h"
 #include "tests/common/tempdir.h"
 #include "tests/live/growtask.h"
 
@@ -121,15 +121,15 @@ static void use_relay(struct step *s)
     char *path = tempdir_path(s->dir, "live/nodes/" LIVEPACKET_PEER);
     struct sockaddr_in own;
     socklen_t len = sizeof(own);
-    struct clock_peer peer;
+    struct peer_place peer;
 
-    assert_int_equal(clock_peer_read_file(path, &peer, NULL), 0);
+    assert_int_equal(peer_read_file(path, &peer, NULL), 0);
     s->behind = (struct sockaddr_in){.sin_family = AF_INET,
                                      .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
                                      .sin_port = htons(peer.port)};
     getsockname(s->relay, (struct sockaddr *) &own, &len);
     peer.port = ntohs(own.sin_port);
-    assert_int_equal(clock_peer_write_file(path, &peer, NULL), 0);
+    assert_int_equal(peer_write_file(path, &peer, NULL), 0);
     free(path);
 }
 

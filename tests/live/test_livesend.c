@@ -22,7 +22,7 @@
 #include "common/fileio.h"
 #include "orchestrator/live/livejoin.h"
 #include "orchestrator/live/livelink.h"
-#include "plugins/clock/clock_peers.h"
+#include "plugins/peers.h"
 #include "tests/common/tempdir.h"
 #include "tests/live/growtask.h"
 
@@ -34,10 +34,9 @@ static const struct module_net lo = {.interfaces = "lo", .key = {1, 2, 3}};
 
 /* --- packets -------------------------------------------------------------- */
 
-static struct clock_seal seal_of(const struct module_net *conf,
-                                 const char *hash)
+static struct peer_seal seal_of(const struct module_net *conf, const char *hash)
 {
-    struct clock_seal seal;
+    struct peer_seal seal;
 
     livepacket_seal(&seal, conf->key, hash);
     return seal;
@@ -45,7 +44,7 @@ static struct clock_seal seal_of(const struct module_net *conf,
 
 static void reads_what_was_written(void **state)
 {
-    struct clock_seal seal = seal_of(&lo, HASH);
+    struct peer_seal seal = seal_of(&lo, HASH);
     uint8_t data[LIVEPACKET_MOST], bytes[LIVEPACKET_BYTES];
 
     (void) state;
@@ -80,7 +79,7 @@ static void reads_what_was_written(void **state)
 /* Every changed byte is noticed, and every byte too many or too few. */
 static void refuses_what_was_changed(void **state)
 {
-    struct clock_seal seal = seal_of(&lo, HASH), other = seal_of(&lo, "beef");
+    struct peer_seal seal = seal_of(&lo, HASH), other = seal_of(&lo, "beef");
     struct module_net foreign = lo;
     uint8_t data[700] = {5}, bytes[LIVEPACKET_BYTES + 1] = {0};
     const struct livepacket p = {.type = LIVEPACKET_PART,
@@ -136,7 +135,7 @@ static void refuses_shapes(void **state)
         {{.type = LIVEPACKET_TAKEN, .seq = 1, .part = 1}, -1},
         {{.type = LIVEPACKET_TAKEN, .seq = 1, .total = 64}, -1},
     };
-    struct clock_seal seal = seal_of(&lo, HASH);
+    struct peer_seal seal = seal_of(&lo, HASH);
     uint8_t data[LIVEPACKET_MOST] = {0}, bytes[LIVEPACKET_BYTES];
 
     (void) state;
@@ -211,13 +210,13 @@ static void begin_hear(struct ends *e, uint32_t nodes,
                                          .take = take,
                                          .arg = arg};
     char *path = tempdir_path(e->dir, "live/nodes/" LIVEPACKET_PEER);
-    struct clock_peer peer;
+    struct peer_place peer;
 
     livelink_destroy(e->hear);
     e->hear = livelink_create(&place, NULL);
     assert_non_null(e->hear);
     assert_int_equal(livelink_announce(e->hear, NULL), 0);
-    assert_int_equal(clock_peer_read_file(path, &peer, NULL), 0);
+    assert_int_equal(peer_read_file(path, &peer, NULL), 0);
     e->to = (struct sockaddr_in){.sin_family = AF_INET,
                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
                                  .sin_port = htons(peer.port)};
@@ -258,7 +257,7 @@ static void put_bytes(const struct ends *e, const void *bytes, size_t n)
 static void put_part(const struct ends *e, const uint8_t *data, uint32_t epoch,
                      uint32_t seq, uint16_t total, uint16_t chunk, uint8_t part)
 {
-    struct clock_seal seal = seal_of(&lo, HASH);
+    struct peer_seal seal = seal_of(&lo, HASH);
     size_t begins = (size_t) part * chunk, left = total - begins;
     const struct livepacket p = {.type = LIVEPACKET_PART,
                                  .part = part,
@@ -394,7 +393,7 @@ static void refuses_replays(void **state)
 /* From more nodes than the step has, and from other components. */
 static void knows_as_many_as_there_are(void **state)
 {
-    struct clock_seal seal = seal_of(&lo, HASH);
+    struct peer_seal seal = seal_of(&lo, HASH);
     uint8_t data[LIVEPACKET_MOST] = {0}, bytes[LIVEPACKET_BYTES];
     struct ends e;
 
@@ -517,7 +516,7 @@ static int packets_at(const char *dir, int mtu)
 {
     struct ifreq lo_is = {.ifr_name = "lo"};
     struct ends e = {.dir = (char *) dir};
-    struct clock_peer peer = {.port = 9, .n_addresses = 1};
+    struct peer_place peer = {.port = 9, .n_addresses = 1};
     uint8_t data[LIVEPACKET_MOST] = {0}, bytes[LIVEPACKET_BYTES + 1];
     struct sockaddr_in own = {.sin_family = AF_INET,
                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -537,9 +536,9 @@ static int packets_at(const char *dir, int mtu)
         getsockname(fd, (struct sockaddr *) &own, &len) < 0)
         return 77;
     peer.port = ntohs(own.sin_port);
-    snprintf(peer.addresses[0].address, CLOCK_ADDRESS_LEN, "127.0.0.1");
+    snprintf(peer.addresses[0].address, PEER_ADDRESS_LEN, "127.0.0.1");
     path = tempdir_path(dir, "live/nodes/" LIVEPACKET_PEER);
-    if (clock_peer_write_file(path, &peer, NULL) < 0)
+    if (peer_write_file(path, &peer, NULL) < 0)
         return 1;
     e.send = make_send(&e, &lo);
     if (!livelink_send(e.send, data, sizeof(data), 1, 1000))
@@ -599,7 +598,7 @@ static int keep_joined(void *arg, uint64_t component, uint32_t nodeid,
 static void put_snap(const struct ends *e, uint32_t node, uint32_t seq)
 {
     static struct live_snap snap;
-    struct clock_seal seal = seal_of(&lo, HASH);
+    struct peer_seal seal = seal_of(&lo, HASH);
     uint8_t data[LIVE_SNAP_BYTES] = {0}, bytes[LIVEPACKET_BYTES];
     struct livepacket p = {.type = LIVEPACKET_PART,
                            .total = 2900,

@@ -207,8 +207,8 @@ static void rates_unknown(void **state)
     fclose(out);
     /* the node's and the rank's */
     assert_non_null(strstr(json, "\"ops_s\":null"));
-    assert_non_null(strstr(strstr(json, "\"ops_s\":null") + 1,
-                           "\"ops_s\":null"));
+    assert_non_null(
+        strstr(strstr(json, "\"ops_s\":null") + 1, "\"ops_s\":null"));
     assert_non_null(strstr(json, "\"ops_s\":12.500"));
     free(json);
     livestate_fini(&s);

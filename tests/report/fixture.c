@@ -10,6 +10,7 @@
 
 #include "common/fileio.h"
 #include "orchestrator/aggregate/ops.h"
+#include "plugins/backend.h"
 
 #define START_US UINT64_C(1795251741000000)
 
@@ -93,7 +94,9 @@ static void make_job(struct fixture *f, uint32_t nodes, uint32_t tasks)
     c->nccl_mode = fixture_text(f, "recorder");
     c->explicit_request = true;
     c->final_dir = fixture_text(f, "");
-    c->sides[OPTION_COPPER].request = fixture_text(f, "off");
+    /* an option besides --nccl-profile that was not asked for */
+    if (backend_beside(NULL) < OPTIONS)
+        c->sides[backend_beside(NULL)].request = fixture_text(f, "off");
     make_settings(f);
 }
 

@@ -1,11 +1,11 @@
-/* clockprobes_read.c - read what agents, or the XLA of tasks, measured of each
+/* clock_probes.c - read what agents, or the XLA of tasks, measured of each
  * other's clocks.
  *
  * Both kinds of files become struct clock_file: windows with a line each.
  * settle_file counts the windows, judges their uncertainty and thins them out;
  * add_edges finds the file of the other end. XLA's files name processes, so
  * they are first put together by node (fill_host). */
-#include "orchestrator/aggregate/clocks.h"
+#include "plugins/clock/clock_read.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +18,6 @@
 #include "common/num.h"
 #include "common/vector.h"
 #include "plugins/clock/clock_packet.h"
-#include "plugins/clock/clock_read.h"
 
 #define FILES_MAX 65536 /* of agents */
 /* The most points that a map may have. */
@@ -243,15 +242,6 @@ static int read_agents(const char *nodes, struct clockprobes *probes)
     if (rc < 0)
         clockprobes_fini(probes);
     return rc;
-}
-
-void clockprobes_fini(struct clockprobes *probes)
-{
-    for (size_t i = 0; i < probes->n_files; i++)
-        clock_file_fini(&probes->files[i]);
-    free(probes->files);
-    free(probes->edges);
-    memset(probes, 0, sizeof(*probes));
 }
 
 /* --- files of the tasks' XLA ---------------------------------------------- */
@@ -494,7 +484,7 @@ static int prefer_xla(const char *nodes, struct clockprobes *probes)
     return rc;
 }
 
-int clockprobes_read(const char *nodes, struct clockprobes *probes)
+int clock_probes_read(const char *nodes, struct clockprobes *probes)
 {
     return read_agents(nodes, probes) < 0 ? -1 : prefer_xla(nodes, probes);
 }

@@ -1,12 +1,12 @@
-/* clockshow.c - read the clock windows of the nodes' agents and apply the
+/* clock_show.c - read the clock windows of the nodes' agents and apply the
  * checks of the guide to XLA's distributed profiling.
  *
  * A window is a few seconds of probes between two nodes; it fits a line, alpha
- * and beta, through the difference of their clocks (plugins/clock). An edge
+ * and beta, through the difference of their clocks. An edge
  * sums up the windows of one node with one neighbour. First all files are read
  * into edges, then names are filled in, then the four checks run over all
  * edges. */
-#include "orchestrator/show/show.h"
+#include "orchestrator/clock/clock_feature.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "common/json_stream.h"
 #include "common/quote.h"
 #include "common/vector.h"
-#include "orchestrator/show/show_table.h"
+#include "orchestrator/table/table.h"
 #include "plugins/clock/clock_read.h"
 
 /* Limits of the guide: "alpha close to 1.0 (within 0.0001)", "low probe failure
@@ -57,7 +57,7 @@ struct shown {
     struct origin *origins;
     size_t n, n_origins;
     uint64_t bad_lines;
-    struct clockshow_done *done;
+    struct feature_shown *done;
     void (*say)(const char *text);
 };
 
@@ -397,7 +397,7 @@ static int print_text(const struct shown *s, const struct check *checks,
                  "  jq -r 'select(.status==\"failed\")' */" CLOCK_FILE
                  " | wc -l\n",
                  nodes);
-    return show_table_end(NULL, out, err);
+    return table_output_end(NULL, out, err);
 }
 
 /* Prints the same as JSON. Without any edge there are no checks. */
@@ -424,21 +424,20 @@ static int print_json(const struct shown *s, const struct check *checks,
     json_stream_end_array(&json);
     table_write_json(&json, "neighbours", &edge_table,
                      &(const struct table_source){.rows = s->edges, .n = s->n});
-    return show_table_end(&json, out, err);
+    return table_output_end(&json, out, err);
 }
 
-int clockshow_print(char *const *nodes, size_t n, const char *node, bool json,
-                    FILE *out, void (*say)(const char *text),
-                    struct clockshow_done *done, struct jp_error *err)
+int clock_show(char *const *nodes, size_t n, const struct feature_show *how,
+               struct feature_shown *done, struct jp_error *err)
 {
     static void (*const judges[CHECKS])(
         const struct shown *, struct check *) = {check_windows, check_alpha,
                                                  check_beta, check_failures};
-    struct shown s = {.done = done, .say = say};
+    struct shown s = {.done = done, .say = how->say};
     struct check checks[CHECKS];
     int rc = 0;
 
-    *done = (struct clockshow_done){0};
+    *done = (struct feature_shown){0};
     for (size_t i = 0; rc == 0 && i < n; i++)
         if (nodes[i])
             rc = read_folder(&s, nodes[i]);
@@ -446,18 +445,19 @@ int clockshow_print(char *const *nodes, size_t n, const char *node, bool json,
     if (rc < 0)
         error_set(err, "out of memory");
     name_neighbours(&s);
-    if (node)
-        keep_node(&s, node);
+    if (how->node)
+        keep_node(&s, how->node);
     for (size_t i = 0; i < CHECKS; i++) {
         judges[i](&s, &checks[i]);
         /* without data a check that fails does not count */
         done->failed += s.n && !checks[i].good;
     }
-    done->neighbours = s.n;
-    if (rc == 0 && json)
-        rc = print_json(&s, checks, out, err);
+    done->rows = s.n;
+    if (rc == 0 && how->json)
+        rc = print_json(&s, checks, how->out, err);
     else if (rc == 0 && s.n)
-        rc = print_text(&s, checks, n > 1 ? "STEP/nodes" : nodes[0], out, err);
+        rc = print_text(&s, checks, n > 1 ? "STEP/nodes" : nodes[0], how->out,
+                        err);
     free(s.edges);
     free(s.origins);
     return rc;
