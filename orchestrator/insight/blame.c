@@ -785,76 +785,159 @@ static int add_many(struct blame *b, const struct suspect *list, size_t n)
     return 0;
 }
 
-/* Reports nodes that are late. Their ranks are then no longer suspects. */
-static int tell_nodes(struct blame *b, const size_t *all, const size_t *late)
+/* Returns what own times have of a suspect; NULL: they do not speak, or there
+ * is nobody who does the same work. */
+static const struct judge_process *own_of(const struct blame *b,
+                                          const struct suspect *s)
 {
-    bool *is = calloc(b->p->n_hosts + 1, sizeof(*is));
-    size_t kept = 0;
-    int rc = is ? 0 : -1;
+    return b->speaks && b->judge->processes[s->process].judged
+               ? &b->judge->processes[s->process]
+               : NULL;
+}
 
-    for (size_t h = 0; rc == 0 && h < b->p->n_hosts; h++) {
-        /* without a name, ranks of several hosts are under one */
-        is[h] = *b->p->hosts[h].host && is_node(b, late[h], all[h]);
-        rc = is[h] ? add_node(b, h, late[h], all[h]) : 0;
-    }
-    for (size_t i = 0; rc == 0 && i < b->n; i++) {
+/* Returns true if own times contradict that a suspect is late whom they do not
+ * name. In a part of the run, by start and end: it stands out in none by more
+ * than chance; by durations a late part may drown in waits. All along, by start
+ * and end; by durations only if it is not apart, as a slower network may hide
+ * from them what sums show. */
+static bool is_contradicted(const struct blame *b, const struct suspect *s)
+{
+    const struct judge_process *x = own_of(b, s);
+
+    if (!x)
+        return false;
+    if (b->lateness[s->rank].spells)
+        return b->judge->timed && x->intervals >= JUDGE_KNOWN_INTERVALS &&
+               x->part_chance > JUDGE_CONFIRMED;
+    return b->judge->timed || x->excess_us <= x->apart_us;
+}
+
+/* Returns true if own times name a suspect, alone or with all of his host. */
+static bool is_named(const struct blame *b, const struct suspect *s)
+{
+    return own_of(b, s) &&
+           (owntime_late(b->judge, s->process) ||
+            owntime_node(b->judge, b->p->list[s->process].host_at));
+}
+
+/* Sets *told if all ranks of a host are told by sums alone, whom own times do
+ * not name: where these do not speak of them, or are durations and do not
+ * contradict that they have more work. 0, or -1: no memory. */
+static int ask_node(const struct blame *b, size_t host, bool *told)
+{
+    struct suspect *list = malloc((b->n + 1) * sizeof(*list));
+    bool sure = false;
+    size_t n = 0;
+    int rc = list ? 0 : -1;
+
+    for (size_t i = 0; rc == 0 && i < b->n; i++)
+        if (b->p->list[b->suspects[i].process].host_at == host) {
+            list[n++] = b->suspects[i];
+            sure |= !is_contradicted(b, &b->suspects[i]);
+        }
+    *told = sure;
+    if (rc == 0 && !sure && !b->judge->timed)
+        rc = have_more(b, list, n, told);
+    free(list);
+    return rc;
+}
+
+/* Drops the suspects whom own times contradict, but for those of `is`: hosts
+ * that were told. */
+static void drop_contradicted(struct blame *b, const bool *is)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < b->n; i++) {
         size_t process = b->suspects[i].process;
 
         if (is[b->p->list[process].host_at])
             b->told_us[process] = b->lateness[b->suspects[i].rank].excess_us;
-        else
+        else if (is_named(b, &b->suspects[i]) ||
+                 !is_contradicted(b, &b->suspects[i]))
             b->suspects[kept++] = b->suspects[i];
     }
     b->n = kept;
+}
+
+/* Reports a host that own times name and the sums, too: these say where its
+ * ranks are late. 0, or -1: no memory. */
+static int tell_own_node(struct blame *b, size_t host,
+                         const struct judge_answer *named)
+{
+    struct jp_finding *f;
+
+    if (owntime_add(b->r, b->p, b->judge, named, b->findings) < 0)
+        return -1;
+    f = &b->findings->at[b->findings->n - 1];
+    f->confirmed = true;
+    for (size_t i = b->n; i-- > 0;)
+        if (b->p->list[b->suspects[i].process].host_at == host)
+            f->comm = (int64_t) rank_of(b, &b->suspects[i])->comm;
+    return 0;
+}
+
+/* Reports nodes that are late. Their ranks are then no longer suspects, nor are
+ * those whom own times contradict. */
+static int tell_nodes(struct blame *b, const size_t *all, const size_t *late)
+{
+    bool *is = calloc(b->p->n_hosts + 1, sizeof(*is));
+    int rc = is ? 0 : -1;
+
+    for (size_t h = 0; rc == 0 && h < b->p->n_hosts; h++) {
+        const struct judge_answer *named = b->speaks ? owntime_node(b->judge, h)
+                                                     : NULL;
+
+        /* without a name, ranks of several hosts are under one */
+        if (!*b->p->hosts[h].host || !is_node(b, late[h], all[h]))
+            continue;
+        if (named) {
+            is[h] = true;
+            rc = tell_own_node(b, h, named);
+            continue;
+        }
+        rc = ask_node(b, h, &is[h]);
+        if (rc == 0 && is[h])
+            rc = add_node(b, h, late[h], all[h]);
+    }
+    if (rc == 0)
+        drop_contradicted(b, is);
     free(is);
     return rc;
 }
 
-/* Returns true if own times, which speak, contradict that a suspect is late. In
- * a part of the run, by start and end: it stands out in none by more than
- * chance; by durations a late part may drown in waits. All along, by durations:
- * it differs from others as much as these do anyway; with start and end the
- * replay decides (whatif.c). */
-static bool is_contradicted(const struct blame *b, const struct suspect *s,
-                            const struct judge_process *x)
+/* Returns what names a suspect by own times. NULL: nothing, or sums alone show
+ * that he is late in a part of the run only. */
+static const struct judge_answer *named_of(const struct blame *b,
+                                           const struct suspect *s)
 {
-    if (b->lateness[s->rank].spells)
-        return b->judge->timed && x->intervals >= JUDGE_KNOWN_INTERVALS &&
-               x->part_chance > JUDGE_CONFIRMED;
-    return !b->judge->timed && x->excess_us <= x->apart_us;
+    const struct judge_answer *a =
+        own_of(b, s) ? owntime_late(b->judge, s->process) : NULL;
+
+    return a && b->lateness[s->rank].spells && a->kind != JUDGE_ONSET ? NULL
+                                                                      : a;
 }
 
-/* Reports a suspect. What it costs to be late all along is told by own times,
- * where they name him, and where he is late by the sums. Whom they do not
- * contradict is told all the same: the clocks' scatter, or a slower network,
- * may hide from them what sums show. 0, or -1: no memory. */
-static int tell_rank(struct blame *b, const struct suspect *s)
+/* Reports a suspect whom own times name. sure: the sums alone would have told
+ * him; then they also say where he is late. 0, or -1: no memory. */
+static int tell_own(struct blame *b, const struct suspect *s,
+                    const struct judge_answer *named, bool sure)
 {
-    const struct judge_process *x = b->speaks ? &b->judge->processes[s->process]
-                                              : NULL;
-    bool told = false;
+    bool in_part = b->lateness[s->rank].spells > 0;
+    struct jp_finding *f;
 
-    if (!x || !x->measured)
-        return add_rank(b, s);
-    if (!b->lateness[s->rank].spells &&
-        owntime_late(b->r, b->p, b->judge, s->process, b->findings, &told) < 0)
+    if (owntime_add(b->r, b->p, b->judge, named, b->findings) < 0)
         return -1;
-    if (told) {
-        struct jp_finding *f = &b->findings->at[b->findings->n - 1];
-
-        f->confirmed = true;
-        describe_rank(b, s, f);
-    }
-    if (told || is_contradicted(b, s, x))
+    if (!sure || in_part != (named->kind == JUDGE_ONSET))
         return 0;
-    if (add_rank(b, s) < 0)
-        return -1;
-    b->findings->at[b->findings->n - 1].unapart =
-        !b->lateness[s->rank].spells && x->excess_us <= x->apart_us;
+    f = &b->findings->at[b->findings->n - 1];
+    f->confirmed = true;
+    describe_rank(b, s, f);
     return 0;
 }
 
-/* Reports the remaining suspects. told_us is filled first, because is_behind
+/* Reports single ranks: who is late all along own times say, where they speak
+ * of him; of the others sums do. told_us is filled first, because is_behind
  * looks for reported ranks that are later. */
 static int tell_ranks(struct blame *b)
 {
@@ -864,9 +947,15 @@ static int tell_ranks(struct blame *b)
                 b->lateness[b->suspects[i].rank].excess_us;
     for (size_t i = 0; i < b->n; i++) {
         const struct suspect *s = &b->suspects[i];
+        bool sure = (costs_much(b, s) && is_worth(b, s)) || is_behind(b, s);
+        const struct judge_answer *named = named_of(b, s);
+        int rc = 0;
 
-        if (((costs_much(b, s) && is_worth(b, s)) || is_behind(b, s)) &&
-            tell_rank(b, s) < 0)
+        if (named)
+            rc = tell_own(b, s, named, sure);
+        else if (sure)
+            rc = add_rank(b, s);
+        if (rc < 0)
             return -1;
     }
     return 0;

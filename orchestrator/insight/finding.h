@@ -145,8 +145,6 @@ struct jp_finding {
     uint32_t stage, stages; /* of a pipeline, from 1 on; 0: none, or unknown */
     bool by_own_time;       /* the judge found it */
     bool confirmed;         /* ... and sums of waits, too */
-    bool unapart;           /* by sums of waits alone: by own times it differs
-                               from its role as others do anyway */
     bool minor;             /* it costs less than is worth a search
                                (late_worth) */
     /* The phase of the training step in which it is late, by the program's own

@@ -242,6 +242,7 @@ struct seen {
                            named, as a share of the run; node: the same for all
                            ranks of a node. 0: the run's length is unknown */
     enum jp_late_by by; /* what decides it */
+    bool own;           /* own times decide who is named */
 };
 
 /* Returns true if a finding names the process, or its node. */
@@ -258,22 +259,21 @@ static bool is_named(const struct jp_insight *x, const struct jp_process *who)
     return false;
 }
 
-/* Raises the least lateness of a process to what it must be apart by in its own
- * times, where these speak. With start and end it is told without that, too, if
- * the replay says that it is worth a search (whatif.c). */
-static void raise_to_apart(const struct jp_insight *x, size_t process,
-                           double *least, enum jp_late_by *by)
+/* Sets the least lateness of a process that own times speak of: they decide who
+ * is named. Few intervals do not show how blocks differ: then the sums count
+ * where they need more. */
+static void state_own(const struct jp_insight *x, size_t process, double *least,
+                      enum jp_late_by *by)
 {
     const struct judge_process *own = &x->judge->processes[process];
-    double apart = own->measured ? own->apart_us / x->judge->run_us : 0;
-    bool worth = x->judge->timed && apart > limits_get(JP_LIMIT_OWN_WORTH);
+    double us = own->least_us / x->judge->run_us;
 
-    if (worth)
-        apart = limits_get(JP_LIMIT_OWN_WORTH);
-    if (!(apart > *least))
+    if (own->intervals < JUDGE_KNOWN_INTERVALS && *least >= us)
         return;
-    *least = apart;
-    *by = !worth && apart > JUDGE_WORTH ? JP_LATE_BY_SPREAD : JP_LATE_BY_WORTH;
+    *least = us;
+    *by = own->least_us > own->apart_us                    ? JP_LATE_BY_ERROR
+          : own->apart_us > JUDGE_WORTH * x->judge->run_us ? JP_LATE_BY_SPREAD
+                                                           : JP_LATE_BY_WORTH;
 }
 
 /* A process counts with its most sensitive rank: the smallest excess that one
@@ -287,7 +287,7 @@ static void raise_to_apart(const struct jp_insight *x, size_t process,
 static struct seen measure_sensitivity(const struct jp_insight *x, bool speaks,
                                        double recorded)
 {
-    struct seen seen = {0};
+    struct seen seen = {.own = speaks};
 
     for (size_t i = 0; i < x->processes.n; i++) {
         const struct jp_process *who = &x->processes.list[i];
@@ -312,10 +312,10 @@ static struct seen measure_sensitivity(const struct jp_insight *x, bool speaks,
             }
             node = fmin(node, fmin(node_us, l->stated_us) / run_us);
         }
+        if (speaks && judged && x->judge->processes[i].judged)
+            state_own(x, i, &least, &by);
         seen.judged += judged;
         seen.blind += least >= 1;
-        if (speaks)
-            raise_to_apart(x, i, &least, &by);
         if (excess > least && !role && !is_named(x, who))
             least = excess;
         if (least < 1 && least > seen.least) {
@@ -393,7 +393,8 @@ static const char *why_unjudged(const struct jp_insight *x,
 }
 
 /* Sets what would make the smallest lateness smaller. */
-static void advise_on_lateness(const struct seen *seen, struct jp_judgement *j)
+static void advise_on_lateness(const struct jp_insight *x,
+                               const struct seen *seen, struct jp_judgement *j)
 {
     static const char *const by[JP_LATE_REASONS] = {
         [JP_LATE_BY_ERROR] =
@@ -413,6 +414,10 @@ static void advise_on_lateness(const struct seen *seen, struct jp_judgement *j)
                   ? by[seen->by]
                   : "record start and end of operations (verbose=1): without "
                     "them the length of the run is not known";
+    if (seen->least > JUDGE_TOLD && seen->by == JP_LATE_BY_SPREAD &&
+        seen->own && !x->judge->timed)
+        j->todo = "record start and end of operations (verbose=1): durations "
+                  "may count an excess several times";
 }
 
 /* Late ranks count as judged if at least half of the processes were: fewer
@@ -448,7 +453,7 @@ static void answer_ranks(const struct jp_insight *x, const struct jp_result *r,
         hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND,
                        seen->least, "%s", why);
     if (h->of[JP_HYPOTHESIS_LATE_RANK].state == JP_HYPOTHESIS_NOT_FOUND)
-        advise_on_lateness(seen, &h->of[JP_HYPOTHESIS_LATE_RANK]);
+        advise_on_lateness(x, seen, &h->of[JP_HYPOTHESIS_LATE_RANK]);
     /* no longer run would show more */
     else if (reasons_find(hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK)) ==
              JP_REASON_APART)

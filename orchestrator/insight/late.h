@@ -1,4 +1,10 @@
-/* late.h - which ranks and nodes arrive late by their own doing.
+/* late.h - which ranks and nodes arrive late by their own doing, by sums of
+ * waits.
+ *
+ * Asked for who is late where own times do not speak (owntime_speaks in looks.h:
+ * above all runs longer than their timelines), of a rank whose work nobody
+ * shares, and of a part of the run. Elsewhere the judge decides who, and these
+ * sums say where he comes late (blame.c).
  *
  * Idea. Between two barriers that a process shares with its peers, all of them
  * spend the same time, in computation or in communication. A process that

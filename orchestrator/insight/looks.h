@@ -93,23 +93,27 @@ int turns_findings(const struct jp_result *result,
 /* Returns true if own times say who is late all along: the judge speaks
  * (judge_speaks), nothing keeps it silent (owntime_why_silent), and all
  * operations were recorded. Sums of waits alone are asked where it does not, of
- * processes whose role does not show how its processes differ (`measured` of
- * judge.h), and of lateness in a part of the run. judge may be NULL. */
+ * processes that nobody shares the work of (`judged` of judge.h), and of
+ * lateness in a part of the run. judge may be NULL. */
 bool owntime_speaks(const struct jp_result *result, const struct judge *judge,
                     const struct jp_findings *findings);
 
-/* Appends that finding of a process that the judge names late all along. *told:
- * it does. 0, or -1: no memory. */
-int owntime_late(const struct jp_result *result,
-                 const struct jp_processes *processes,
-                 const struct judge *judge, size_t process,
-                 struct jp_findings *findings, bool *told);
+/* Returns what names a process late, all along or in a part of the run, or a
+ * host. NULL: it is not named. */
+const struct judge_answer *owntime_late(const struct judge *judge,
+                                        size_t process);
+const struct judge_answer *owntime_node(const struct judge *judge, size_t host);
+
+/* Appends the finding of such an answer. 0, or -1: no memory. */
+int owntime_add(const struct jp_result *result,
+                const struct jp_processes *processes, const struct judge *judge,
+                const struct judge_answer *answer,
+                struct jp_findings *findings);
 
 /* owntime.c: appends late ranks and nodes by their own times
  * (orchestrator/judge/judge.h) that are not named yet, if nothing was found
  * that decides the verdict, other than late ranks and stalls; so call it last.
- * Where nobody is named it may state a smaller effect that would have been
- * seen. 0, or -1: no memory. */
+ * 0, or -1: no memory. */
 int owntime_findings(const struct jp_result *result,
                      const struct jp_processes *processes,
                      const struct judge *judge, struct jp_findings *findings);

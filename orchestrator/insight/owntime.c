@@ -2,11 +2,11 @@
  *
  * The judge (orchestrator/judge) sees who computes longer also where the waits
  * of single ranks are not known: AlltoAll of sizes that differ between ranks,
- * in particular. Where it speaks (owntime_speaks), a rank that is late all
- * along is told by it, and so are ranks and nodes that sums of waits do not
+ * in particular. Where it speaks (owntime_speaks), ranks and nodes that are
+ * late all along are told by it, and so are onsets that sums of waits do not
  * name and no other finding explains. Nobody is told where ranks lack records.
- * If nobody is named, the smallest effect that would have been seen is the
- * smaller of both.
+ * If nobody is named, the smallest effect that would have been seen is its own
+ * (insight.c).
  */
 #include "orchestrator/insight/looks.h"
 
@@ -17,8 +17,6 @@
 
 #include "common/figure.h"
 #include "orchestrator/aggregate/ops.h"
-#include "orchestrator/insight/hypothesis.h"
-#include "orchestrator/insight/limits.h"
 #include "orchestrator/judge/judge.h"
 
 /* Returns the rank of the result by which the process is named: in the
@@ -307,47 +305,38 @@ enum jp_own_word owntime_ask(const struct jp_result *r,
                                        : JP_OWN_NOT;
 }
 
-/* States the smaller effect of a question that found nothing: by durations,
- * where each process has enough intervals to know how its blocks differ. With
- * start and end the other answer stays, and where a part of the operations was
- * not recorded. */
-static void state_least(const struct judge *j, size_t n,
-                        const struct jp_findings *findings)
-{
-    struct jp_hypotheses *h = findings->hypotheses;
-    struct jp_judgement *late = &h->of[JP_HYPOTHESIS_LATE_RANK];
-    double least = j->least_us / j->run_us;
-
-    if (j->timed || findings->part || late->state != JP_HYPOTHESIS_NOT_FOUND ||
-        !(late->least > least))
-        return;
-    for (size_t i = 0; i < n; i++)
-        if (j->processes[i].intervals < JUDGE_KNOWN_INTERVALS)
-            return;
-    hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND, least,
-                   NULL);
-}
-
 bool owntime_speaks(const struct jp_result *r, const struct judge *j,
                     const struct jp_findings *findings)
 {
     return j && !findings->part && judge_speaks(j) && !owntime_why_silent(r, j);
 }
 
-int owntime_late(const struct jp_result *r, const struct jp_processes *p,
-                 const struct judge *j, size_t process,
-                 struct jp_findings *findings, bool *told)
+const struct judge_answer *owntime_late(const struct judge *j, size_t process)
 {
-    *told = false;
-    for (size_t i = 0; i < j->n && !*told; i++) {
+    for (size_t i = 0; i < j->n; i++) {
         const struct judge_answer *a = &j->answers[i];
 
-        if (a->kind != JUDGE_LATE || a->process != process)
-            continue;
-        *told = true;
-        return add_late(r, p, j, a, findings);
+        if ((a->kind == JUDGE_LATE || a->kind == JUDGE_ONSET) &&
+            a->process == process)
+            return a;
     }
-    return 0;
+    return NULL;
+}
+
+const struct judge_answer *owntime_node(const struct judge *j, size_t host)
+{
+    for (size_t i = 0; i < j->n; i++)
+        if (j->answers[i].kind == JUDGE_NODE && j->answers[i].host == host)
+            return &j->answers[i];
+    return NULL;
+}
+
+int owntime_add(const struct jp_result *r, const struct jp_processes *p,
+                const struct judge *j, const struct judge_answer *a,
+                struct jp_findings *findings)
+{
+    return a->kind == JUDGE_NODE ? add_node(r, p, j, a, findings)
+                                 : add_late(r, p, j, a, findings);
 }
 
 int owntime_findings(const struct jp_result *r, const struct jp_processes *p,
@@ -364,10 +353,7 @@ int owntime_findings(const struct jp_result *r, const struct jp_processes *p,
         /* stalls are told by stalls.c */
         if (a->kind == JUDGE_STALL || is_told(findings, before, p, j, a))
             continue;
-        rc = a->kind == JUDGE_NODE ? add_node(r, p, j, a, findings)
-                                   : add_late(r, p, j, a, findings);
+        rc = owntime_add(r, p, j, a, findings);
     }
-    if (rc == 0 && !j->n && j->n_judged == p->n)
-        state_least(j, p->n, findings);
     return rc;
 }

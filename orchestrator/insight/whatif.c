@@ -226,9 +226,8 @@ static bool is_unknown(const struct subject *s)
 
 /* Returns true if the replay says that a late rank or node costs next to
  * nothing, where its waits do not say more: it is late beside others that are
- * last anyway. Who is named by own times alone, or by sums of waits alone while
- * his own times differ from others as these do anyway, costs more than is worth
- * a search, and the replay must agree. */
+ * last anyway. Who is named by own times alone costs more than is worth a
+ * search, and the replay must agree. */
 static bool is_nothing(const struct subject *s)
 {
     const struct jp_finding *f = s->f;
@@ -237,7 +236,7 @@ static bool is_nothing(const struct subject *s)
     if ((f->kind != JP_FINDING_LATE_RANK && f->kind != JP_FINDING_LATE_NODE) ||
         is_unknown(s))
         return false;
-    if ((!f->by_own_time && !f->unapart) || f->confirmed)
+    if (!f->by_own_time || f->confirmed)
         return worth < limits_get(JP_LIMIT_LATE_TOLD) && !(f->of_run > SURE);
     return worth < limits_get(JP_LIMIT_OWN_WORTH);
 }

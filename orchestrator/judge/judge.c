@@ -20,6 +20,8 @@
 #define START_BLOCKS 4 /* JUDGE_START, with the block that it ends in */
 #define ROLE_KNOWN 16  /* processes of a role that show how they differ */
 #define APART_MOST 64  /* processes that are looked at as late ones together */
+#define FEW 8          /* in a smaller role each moves the others' median */
+#define APART_FEW 2    /* ... of few of them, if these are no more than half */
 #define UNLIKE                                                                 \
     2.0 /* times the usual error of its role: a process has noise of its own,  \
            which its blocks alone must show */
@@ -34,12 +36,14 @@ struct work {
     struct judge *j;
     struct judge_run *run;
     const struct jp_processes *p;
-    float *excess;       /* [item] NAN: nothing to compare with */
-    uint32_t *members;   /* processes sorted by role */
-    uint32_t *mates;     /* processes sorted by by_mates */
-    uint32_t *role_from; /* [role] its first in members; n_roles + 1 */
-    double *scratch;     /* [3 x processes + JUDGE_BLOCKS] */
-    bool *stall;         /* [item], or [kept interval], by judge_stall.c */
+    float *excess;         /* [item] NAN: nothing to compare with */
+    uint32_t *members;     /* processes sorted by role */
+    uint32_t *mates;       /* processes sorted by by_mates */
+    uint32_t *role_from;   /* [role] its first in members; n_roles + 1 */
+    double *scratch;       /* [3 x processes + JUDGE_BLOCKS] */
+    struct rest *rest;     /* [role] for compare_rest */
+    struct placed *placed; /* [process] likewise */
+    bool *stall;           /* [item], or [kept interval], by judge_stall.c */
     double worth_us;
     double together_us; /* the shortest clock at the end: who began last did not
                            wait for the others' begin, which no walk knows */
@@ -247,8 +251,15 @@ static void add_kept(struct work *w)
         }
 }
 
-/* Takes from each block what is common to the role: a mean lies above the
- * median where times have a tail, for all processes alike. */
+/* Returns what is common to n excesses: a mean lies above the median where
+ * times have a tail, for all processes alike. Below 0 is no such thing: a few
+ * processes seem early because another one is late. Sorts v. */
+static double common_to(double *v, size_t n)
+{
+    return n ? fmax(stats_median(v, n), 0) : 0;
+}
+
+/* Takes from each block what is common to the role. */
 static void center_blocks(struct work *w)
 {
     double *v = w->scratch;
@@ -260,7 +271,7 @@ static void center_blocks(struct work *w)
 
             for (uint32_t i = from; i < to; i++)
                 v[i - from] = w->j->processes[w->members[i]].blocks_us[b];
-            middle = to - from > 2 ? stats_median(v, to - from) : 0;
+            middle = common_to(v, to - from);
             for (uint32_t i = from; i < to; i++)
                 w->j->processes[w->members[i]].blocks_us[b] -= middle;
         }
@@ -344,88 +355,150 @@ static double moderate(const struct work *w, double squares, double *freedom)
     return sqrt(squares / *freedom);
 }
 
-/* Returns the spread of the excess of n processes, as a standard deviation.
- * Late ones are in the upper quarter, which is left out; that of the rest is
- * 0.73 of the whole of a normal distribution. The mates of late ones may lie as
- * far below, and are pulled in to three times the median distance. */
-static double spread_of(struct work *w, const uint32_t *list, size_t n)
-{
-    double *v = w->scratch + w->p->n, *far = v + w->p->n, middle, least;
-    size_t k = 0, kept;
+/* How processes of a kind differ anyway. */
+struct differ {
+    double us;  /* who exceeds all others by so much stands apart */
+    bool shown; /* they differ by more than is assumed of any */
+};
 
-    for (size_t i = 0; i < n; i++)
-        if (w->j->processes[list[i]].judged)
-            v[k++] = w->j->processes[list[i]].excess_us;
-    kept = k - k / 4;
-    if (kept < 2)
-        return NAN;
-    middle = stats_median(v, k);
-    for (size_t i = 0; i < k; i++)
-        far[i] = fabs(v[i] - middle);
-    least = middle - 3 * 1.4826 * stats_median(far, k);
-    stats_sort(v, k);
-    for (size_t i = 0; i < kept; i++)
-        v[i] = fmax(v[i], least);
-    return sqrt(stats_squares(v, 0, kept) / (double) (kept - 1)) /
-           (k >= 4 ? 0.73 : 1);
+/* The excesses of a role, without those that are late. */
+struct rest {
+    size_t all, n;
+    double sum, squares;
+};
+
+static void leave_out(struct rest *of, double us)
+{
+    of->n--;
+    of->sum -= us;
+    of->squares -= us * us;
 }
 
-/* Returns from which excess on a process of a small role stands apart from the
- * others of the role. */
-static double apart_of_few(struct work *w, const uint32_t *list, size_t n,
-                           double chance)
+/* Returns the sum of the squared distances from what is usual in the role. An
+ * excess is against the others, so in a role of a few it is n / (n - 1) times
+ * the distance from the mean. Where one of a few is late, the others seem early
+ * alike. */
+static double squares_of(const struct rest *of)
 {
-    double spread = spread_of(w, list, n);
-    double freedom =
-        n < JUDGE_DIFFER_FEW || isnan(spread) ? 0 : (double) (n - n / 4 - 1);
-    double squares = freedom > 0 ? freedom * spread * spread : 0;
+    double n = (double) of->all, own = of->all < FEW ? (n - 1) / n : 1;
+    double early = of->n ? fmin(of->sum, 0) * fmin(of->sum, 0) / (double) of->n
+                         : 0;
+
+    return own * own * fmax(of->squares - early, 0);
+}
+
+/* Says how those differ whose squares these are. */
+static struct differ differ_by(const struct work *w, double squares,
+                               double freedom, double chance)
+{
+    double usual = w->worth_us / 2;
+    struct differ by = {.shown = squares > freedom * usual * usual};
     double sd = moderate(w, squares, &freedom);
 
-    return errors_of(chance, (unsigned) freedom) * sd;
+    by.us = errors_of(chance, (unsigned) freedom) * sd;
+    return by;
 }
 
-/* Returns from which excess on a process stands apart from the others, as the
- * generalized test for outliers (Rosner 1983) has it: the last of the largest
- * values that the rest, without it and those above, does not explain. groups:
- * of how many the medians were taken away. */
-static double apart_of(struct work *w, const uint32_t *list, size_t n,
-                       size_t groups, double chance)
+/* Returns from which excess on one of a role of n processes stands apart. Where
+ * others do not show that they differ more, who costs much is told in any case;
+ * durations may count an excess several times. */
+static double apart_of(const struct work *w, const struct differ *by, size_t n)
 {
-    double *v = w->scratch + w->p->n, *far = v + w->p->n, apart = 0;
-    double middle, least, sum = 0, squares = 0;
-    size_t k = 0, most;
+    double us = by->us * sqrt(1 + 1 / (double) (n - 1));
+
+    return by->shown || !w->j->timed
+               ? us
+               : fmin(us, JUDGE_TOLD / JUDGE_WORTH * w->worth_us);
+}
+
+/* A process's excess and role. */
+struct placed {
+    double us;
+    uint32_t role;
+};
+
+static int by_excess(const void *a, const void *b)
+{
+    const struct placed *x = a, *y = b;
+
+    if (x->us != y->us)
+        return x->us < y->us ? -1 : 1;
+    return x->role < y->role ? -1 : x->role > y->role;
+}
+
+/* Fills v with the judged ones of n processes, sorted. The mates of late ones
+ * may lie as far below: they are pulled in to three times the median distance.
+ */
+static size_t place(struct work *w, const uint32_t *list, size_t n,
+                    struct placed *v)
+{
+    double *us = w->scratch, middle, least;
+    size_t k = 0;
 
     for (size_t i = 0; i < n; i++)
-        if (w->j->processes[list[i]].judged)
-            v[k++] = w->j->processes[list[i]].excess_us;
-    if (k < groups + 1)
-        return w->j->run_us;
-    middle = stats_median(v, k);
+        if (w->j->processes[list[i]].judged) {
+            v[k].role = w->run->role[list[i]];
+            us[k] = v[k].us = w->j->processes[list[i]].excess_us;
+            k++;
+        }
+    middle = stats_median(us, k);
     for (size_t i = 0; i < k; i++)
-        far[i] = fabs(v[i] - middle);
-    /* the mates of late ones may lie as far below */
-    least = middle - 3 * 1.4826 * stats_median(far, k);
-    stats_sort(v, k);
-    for (size_t i = 0; i < k; i++) {
-        v[i] = fmax(v[i], least) - middle;
-        sum += v[i];
-        squares += v[i] * v[i];
-    }
-    most = k / 4 > APART_MOST ? APART_MOST : k / 4 > 1 ? k / 4 : 1;
-    for (size_t late = 0; late <= most && k - late > groups; late++) {
-        double rest = (double) (k - late), freedom = rest - (double) groups;
-        double mean = sum / rest;
-        double sd = moderate(w, fmax(squares - sum * mean, 0), &freedom);
-        double above = middle + mean +
-                       errors_of(chance, (unsigned) freedom) * sd *
-                           sqrt(1 + 1 / rest);
+        us[i] = fabs(v[i].us - middle);
+    least = middle - 3 * 1.4826 * stats_median(us, k);
+    for (size_t i = 0; i < k; i++)
+        v[i].us = fmax(v[i].us, least);
+    qsort(v, k, sizeof(*v), by_excess);
+    return k;
+}
 
-        if (!late || v[k - late] + middle > above)
-            apart = above;
-        sum -= v[k - late - 1];
-        squares -= v[k - late - 1] * v[k - late - 1];
+/* Says how n processes differ, each from its role, as the generalized test for
+ * outliers (Rosner 1983) has it: the last of the largest values that the rest,
+ * without it and those above, does not explain. */
+static struct differ compare_rest(struct work *w, const uint32_t *list,
+                                  size_t n, double chance)
+{
+    struct placed *v = w->placed;
+    size_t k = place(w, list, n, v), most, freedom = 0;
+    struct differ by;
+    double squares = 0;
+
+    for (size_t i = 0; i < k; i++)
+        w->rest[v[i].role] = (struct rest){0};
+    for (size_t i = 0; i < k; i++) {
+        struct rest *of = &w->rest[v[i].role];
+
+        of->sum += v[i].us;
+        of->squares += v[i].us * v[i].us;
+        freedom += of->all > 0;
+        of->n = ++of->all;
     }
-    return apart;
+    for (size_t i = 0; i < k; i++) {
+        struct rest *of = &w->rest[v[i].role];
+
+        squares += squares_of(of) / (double) of->all;
+    }
+    by = differ_by(w, squares, (double) freedom, chance);
+    most = k / 4 > APART_MOST  ? APART_MOST
+           : k / 4 > APART_FEW ? k / 4
+                               : APART_FEW;
+    for (size_t late = 1; late <= most && late < k; late++) {
+        struct placed *x = &v[k - late];
+        struct rest *of = &w->rest[x->role];
+        struct differ without;
+
+        /* of a half and another one neither is usual, but in a pair */
+        if (2 * (of->n - 1) <= of->all && of->all > 2)
+            break;
+        if (of->n < 2)
+            break;
+        squares -= squares_of(of);
+        leave_out(of, x->us);
+        squares = freedom > 1 ? fmax(squares + squares_of(of), 0) : 0;
+        without = differ_by(w, squares, (double) --freedom, chance);
+        if (x->us > apart_of(w, &without, of->all))
+            by = without;
+    }
+    return by;
 }
 
 static int by_mates(const void *a, const void *b, void *arg)
@@ -442,11 +515,14 @@ static int by_mates(const void *a, const void *b, void *arg)
                                     : 0;
 }
 
-/* Does that for n mates, sorted by host. */
+/* Does that for n mates, sorted by host. Where they are all of the role, each
+ * was compared with its mates already. */
 static void leave_group(struct work *w, const uint32_t *mates, size_t n)
 {
     double *v = w->scratch, sum = 0;
     struct judge_process *all = w->j->processes;
+    uint32_t role = w->run->role[*mates];
+    bool whole = w->role_from[role + 1] - w->role_from[role] == n;
     size_t end;
 
     for (unsigned b = 0; b < JUDGE_BLOCKS; b++) {
@@ -457,7 +533,9 @@ static void leave_group(struct work *w, const uint32_t *mates, size_t n)
             double own = all[mates[i]].blocks_us[b];
 
             all[mates[i]].own_us[b] =
-                own - (n > 1 ? median_without(v, n, place_of(v, n, own)) : 0);
+                own - (n > 1 && !whole
+                           ? median_without(v, n, place_of(v, n, own))
+                           : 0);
         }
     }
     for (size_t i = 0; i < n; i++)
@@ -542,15 +620,15 @@ static void set_least(struct work *w)
     double chance = judge_chance(j->n_judged);
     double by_blocks = errors_of(chance, freedom_of_blocks());
     double by_below = errors_of(chance, freedom_of_blocks() / 2);
-    double all = apart_of(w, w->members, w->p->n, j->roles, chance);
+    struct differ all = compare_rest(w, w->members, w->p->n, chance);
     double by_role = 0;
     size_t last = 0; /* the size of the role that by_role is for */
 
     for (uint32_t k = 0; k < w->run->n_roles; k++) {
         const uint32_t *list = w->members + w->role_from[k];
         size_t of = w->role_from[k + 1] - w->role_from[k];
-        bool many = of >= ROLE_KNOWN;
-        double usual = usual_error(w, list, of), apart;
+        double usual = usual_error(w, list, of), apart_us;
+        struct differ apart;
 
         if (of < 2) /* nobody to be compared with */
             continue;
@@ -558,9 +636,11 @@ static void set_least(struct work *w)
             by_role = errors_of(chance, freedom_of_blocks() *
                                             (unsigned) (of > 2 ? of / 2 : 1));
         last = of;
-        apart = many ? apart_of(w, list, of, 1, chance)
-                     : fmax(all, apart_of_few(w, list, of, chance));
-        apart = fmax(w->worth_us, apart);
+        apart = compare_rest(w, list, of, chance);
+        if (of < ROLE_KNOWN && all.us > apart.us)
+            apart.us = all.us;
+        apart.shown |= of < ROLE_KNOWN && all.shown;
+        apart_us = fmax(w->worth_us, apart_of(w, &apart, of));
         for (size_t i = 0; i < of; i++) {
             struct judge_process *x = &j->processes[list[i]];
             bool unlike = x->error_us > UNLIKE * usual;
@@ -568,17 +648,15 @@ static void set_least(struct work *w)
                 unlike ? fmin(by_blocks * x->error_us, by_below * x->below_us)
                        : by_role * x->error_us;
 
-            x->measured = x->judged && of >= JUDGE_MEASURED;
-            x->apart_us = apart;
-            x->least_us = fmax(apart, fmax(noise, by_role * usual));
+            x->apart_us = apart_us;
+            x->least_us = fmax(apart_us, fmax(noise, by_role * usual));
             if (x->judged)
                 j->least_us = fmax(j->least_us, x->least_us);
         }
     }
 }
 
-/* Takes from each excess the median of the role: means of times with a tail lie
- * above the median, for all processes alike. */
+/* Takes from each excess what is common to the role. */
 static void center_excess(struct work *w)
 {
     double *v = w->scratch;
@@ -589,7 +667,7 @@ static void center_excess(struct work *w)
 
         for (uint32_t i = from; i < to; i++)
             v[i - from] = w->j->processes[w->members[i]].excess_us;
-        middle = to - from > 2 ? stats_median(v, to - from) : 0;
+        middle = common_to(v, to - from);
         for (uint32_t i = from; i < to; i++)
             w->j->processes[w->members[i]].excess_us -= middle;
     }
@@ -657,9 +735,11 @@ static int measure(struct work *w)
         struct judge_process *x = &j->processes[p];
         struct stats_trimmed own = resample(x->own_us);
 
-        /* nobody is early because its mates are late */
-        x->excess_us = own.mean < 0 ? fmax(own.mean, fmin(x->total_us, 0))
-                                    : own.mean;
+        /* nobody is early because its mates are late, nor later than he is
+           because they are early */
+        x->excess_us = own.mean < 0      ? fmax(own.mean, fmin(x->total_us, 0))
+                       : x->total_us > 0 ? fmin(own.mean, x->total_us)
+                                         : own.mean;
         x->error_us = own.error;
         x->below_us = error_below(x->own_us);
     }
@@ -1579,8 +1659,10 @@ struct judge *judge_run(const struct jp_result *r, const struct jp_processes *p,
     w.stall = calloc((run.kept ? run.kept_first[p->n] : (size_t) j->events) + 1,
                      sizeof(*w.stall));
     w.scratch = calloc(3 * p->n + JUDGE_BLOCKS, sizeof(*w.scratch));
-    if (!j->processes || !w.excess || !w.stall || !w.scratch ||
-        sort_members(&w) < 0)
+    w.rest = calloc(run.n_roles + 1, sizeof(*w.rest));
+    w.placed = calloc(p->n + 1, sizeof(*w.placed));
+    if (!j->processes || !w.excess || !w.stall || !w.scratch || !w.rest ||
+        !w.placed || sort_members(&w) < 0)
         goto out;
     scale(&w);
     rc = set_excess(&w);
@@ -1600,6 +1682,8 @@ out:
     free(w.mates);
     free(w.role_from);
     free(w.scratch);
+    free(w.rest);
+    free(w.placed);
     free(w.stall);
     judge_build_fini(&run);
     if (rc < 0) {

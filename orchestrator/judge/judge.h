@@ -41,7 +41,9 @@
  * blocks in which it is early. A process must exceed its error, and must stand
  * apart from the others by the generalized test for outliers (Rosner 1983), so
  * much that one of JUDGE_FALSE_ALARM clean jobs names anybody, shared out over
- * all processes and questions. The smallest effect is the same threshold.
+ * all processes and questions. Where a few processes do not show how they
+ * differ, what is known of GPUs counts (JUDGE_DIFFER_KNOWN), or who costs much
+ * (JUDGE_TOLD). The smallest effect is the same threshold.
  *
  * Bounds. 4 Mi operations of processes (aggregate/timeline.h), 40 bytes each at
  * most while they are judged. Time is O(n log n) of them. A longer run is
@@ -72,18 +74,17 @@ enum { JUDGE_KNOWN_INTERVALS = 4 * JUDGE_BLOCKS };
 #define JUDGE_WORTH                                                            \
     0.0125 /* of the run: GPUs of one kind differ by as much                   \
             */
-/* Half of that is what processes of one kind differ by anyway (standard
- * deviation). Where few of them show it, this counts as so many further ones;
- * fewer than JUDGE_DIFFER_FEW show nothing. */
+#define JUDGE_TOLD                                                             \
+    0.03 /* of the run: who costs more is worth a search however many there    \
+            are to compare him with */
+/* Half of what is worth it is what processes of one kind differ by anyway
+ * (standard deviation). Where few of them show it, this counts as so many
+ * further ones. */
 #define JUDGE_DIFFER_KNOWN 6
-#define JUDGE_DIFFER_FEW 4
-/* From so many on they have shown it themselves: more weighs what is seen than
- * what is assumed. */
-#define JUDGE_MEASURED 8
-/* Some names need a second witness, whose chance must be below this. Of a stall:
- * among the process's role, as some roles have longer intervals than others. Of
- * a rank that sums of waits call late in a part of the run: that its blocks
- * stand out there. Of planted parts it is below 0.0004. */
+/* Some names need a second witness, whose chance must be below this. Of a
+ * stall: among the process's role, as some roles have longer intervals than
+ * others. Of a rank that sums of waits call late in a part of the run: that its
+ * blocks stand out there. Of planted parts it is below 0.0004. */
 #define JUDGE_CONFIRMED 0.01
 /* A single interval is a stall from this on (us): page faults and interrupts
  * take less. */
@@ -166,8 +167,6 @@ struct judge_answer {
 struct judge_process {
     uint32_t role;      /* processes of one number have one role */
     bool judged;        /* it has others of its role, and enough intervals */
-    bool measured;      /* its role has JUDGE_MEASURED processes: what they
-                           differ by anyway is known, not assumed */
     double part_chance; /* that the part of the run in which it stands out most
                            is chance: for each process by itself, times the
                            parts that were looked at; 0: not looked at */

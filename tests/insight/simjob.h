@@ -239,6 +239,10 @@ struct simjob_shape simjob_stages_shape(uint64_t seed);
  * to step, experts whose load changes each time; 150 steps. */
 struct simjob_shape simjob_experts_shape(uint64_t seed);
 
+/* 2 to 24 ranks in roles of 2 to 7, 100 to 300 steps: what a user tries first.
+ * Half of the jobs have ranks that differ all along. */
+struct simjob_shape simjob_few_shape(uint64_t seed);
+
 /* Realistic shapes (simreal.h): 8 to 64 ranks, replicas, pipelines, experts. Of
  * stalls, checkpoints and turns, `effect` is the share of the run that they
  * take. */

@@ -309,3 +309,44 @@ struct simjob_shape simjob_experts_shape(uint64_t seed)
     s.dp_bytes = 10000000 + random_below(&r, 50000000);
     return s;
 }
+
+struct simjob_shape simjob_few_shape(uint64_t seed)
+{
+    struct simjob_random r = {seed ^ 0xfe3};
+    struct simjob_shape s = {.per_node = 1u << random_below(&r, 3),
+                             .tp = 1,
+                             .pp = 1,
+                             .microbatches = 1,
+                             .buckets = 1};
+
+    switch (random_below(&r, 3)) {
+    case 0:
+        s.dp = 2 + random_below(&r, 6);
+        break;
+    case 1:
+        s.tp = 2 + 2 * random_below(&r, 2);
+        s.dp = s.tp == 2 ? 1 + random_below(&r, 3) : 1;
+        break;
+    default:
+        s.pp = 2 + random_below(&r, 3);
+        s.tp = 1 + random_below(&r, 2);
+        s.dp = 2 + (s.tp == 1 ? random_below(&r, 5) : random_below(&r, 2));
+        s.microbatches = s.pp + random_below(&r, 4);
+    }
+    s.dp_before_pp = random_below(&r, 2);
+    s.layers = 2 + random_below(&r, 8);
+    s.layer_us = 400 + 1600 * random_unit(&r);
+    s.steps = 100 + random_below(&r, 200);
+    s.warmup = random_below(&r, 4);
+    s.tp_ops = 1 + random_below(&r, 2);
+    s.world = s.dp == 1 || random_below(&r, 2);
+    s.noise = random_below(&r, SIMJOB_N_NOISES);
+    s.gaussian = random_below(&r, 2);
+    s.uneven = random_below(&r, 2);
+    s.grads = random_below(&r, 4);
+    s.buckets = s.grads == SIMJOB_ONE ? 1 : 2 + random_below(&r, 5);
+    s.tp_bytes = 500000 + random_below(&r, 20000000);
+    s.dp_bytes = 5000000 + random_below(&r, 150000000);
+    cut_to_size(&s);
+    return s;
+}

@@ -254,9 +254,8 @@ static void example_excess(void **state)
         assert_int_equal(j->n, 0);
         assert_int_equal(j->processes[2].intervals, 5);
         assert_int_equal(j->processes[2].later, 4);
-        /* -120, -105 and 225, less the median of each block's, which is that
-         * of one operation: -30, -10, -30, -5, -30 */
-        assert_near(sum_blocks(&j->processes[2]), 225 + 105);
+        /* that rank 0 and rank 1 are ahead of it makes it no later */
+        assert_near(sum_blocks(&j->processes[2]), 225);
         end(j);
     }
 }
@@ -690,6 +689,94 @@ static void clean(void **state)
     }
 }
 
+/* --- roles of a few ------------------------------------------------------- */
+
+/* n processes of one role, each in 400 operations; the last `late` of them
+ * compute longer by that share. */
+static struct judge *make_few(uint32_t n, uint32_t late, double by, bool timed)
+{
+    struct simjob_random random = {17 * n + late};
+    struct judge *j;
+    uint32_t c;
+
+    begin(n, timed);
+    c = add_comm(0, n);
+    for (unsigned i = 0; i < 400; i++) {
+        for (uint32_t p = 0; p < n; p++)
+            run.clock[p] += (1000 + 40 * random_unit(&random)) *
+                            (p + late >= n ? 1 + by : 1);
+        meet(c, 0, 100);
+    }
+    /* clocks by durations do not have what all compute */
+    assert_int_equal(processes_init_nodes(&run.processes, &run.result, NULL),
+                     0);
+    j = judge_run(&run.result, &run.processes, run.clock[0]);
+    assert_non_null(j);
+    return j;
+}
+
+/* A late one is named, by how much it is later: neither a pair nor three make
+ * that more. The least that would be named is what is worth it in any case, or,
+ * by durations, what as few may differ by. */
+static void few_named(void **state)
+{
+    (void) state;
+    for (int timed = 0; timed < 2; timed++)
+        for (uint32_t n = 2; n < 8; n++) {
+            struct judge *j = make_few(n, 1, 0.08, timed);
+
+            assert_true(judge_speaks(j));
+            assert_int_equal(j->n, 1);
+            assert_int_equal(j->answers[0].kind, JUDGE_LATE);
+            assert_int_equal(j->answers[0].process, n - 1);
+            if (!(fabs(j->answers[0].excess_us / (400 * 1020 * 0.08) - 1) <
+                  0.1))
+                fail_msg("timed %d, %u: %g", timed, n, j->answers[0].excess_us);
+            if (!(j->least_us < (timed ? 0.031 : 0.07) * j->run_us))
+                fail_msg("timed %d, %u: least %g of %g", timed, n, j->least_us,
+                         j->run_us);
+            end(j);
+        }
+}
+
+/* Less than that, two of four, and nobody late. */
+static void few_silent(void **state)
+{
+    (void) state;
+    for (int timed = 0; timed < 2; timed++)
+        for (uint32_t n = 2; n < 8; n++) {
+            struct judge *j = make_few(n, 1, n == 2 ? 0.025 : 0.015, timed);
+
+            assert_int_equal(j->n, 0);
+            end(j);
+            j = make_few(n, 0, 0, timed);
+            assert_int_equal(j->n, 0);
+            end(j);
+            if (n % 2 == 0 && n > 2) {
+                j = make_few(n, n / 2, 0.08, timed);
+                assert_int_equal(j->n, 0);
+                end(j);
+            }
+        }
+}
+
+/* Two of five, and of seven. */
+static void few_two(void **state)
+{
+    (void) state;
+    per_host = 1;
+    for (int timed = 0; timed < 2; timed++)
+        for (uint32_t n = 5; n < 8; n += 2) {
+            struct judge *j = make_few(n, 2, 0.2, timed);
+
+            assert_int_equal(j->n, 2);
+            assert_true(j->answers[0].process + 2 >= n);
+            assert_true(j->answers[1].process + 2 >= n);
+            end(j);
+        }
+    per_host = 4;
+}
+
 /* --- stalls --------------------------------------------------------------- */
 
 /* When a process computes longer, and by how much. */
@@ -1118,7 +1205,8 @@ int main(void)
         cmocka_unit_test(kept_once),      cmocka_unit_test(kept_rare),
         cmocka_unit_test(kept_many),      cmocka_unit_test(kept_late),
         cmocka_unit_test(kept_clean),     cmocka_unit_test(kept_least),
-        cmocka_unit_test(heats),
+        cmocka_unit_test(heats),          cmocka_unit_test(few_named),
+        cmocka_unit_test(few_silent),     cmocka_unit_test(few_two),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
