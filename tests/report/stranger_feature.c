@@ -14,7 +14,6 @@
 #include "common/figure.h"
 #include "common/fileio.h"
 #include "common/json_stream.h"
-#include "common/lines.h"
 #include "common/num.h"
 #include "common/vector.h"
 #include "orchestrator/insight/limits.h"
@@ -24,7 +23,8 @@
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/tables.h"
 
-#define POWER_FEATURE "power" /* its name */
+#define POWER_FEATURE "power"   /* its name */
+enum { POWER_BYTES = 1 << 20 }; /* a larger file is none of ours */
 
 struct power_node {
     char host[65];
@@ -71,21 +71,23 @@ static int add_line(struct power *power, char *line)
     return 0;
 }
 
-/* Reads one file. A missing one is no error: then there is no data. */
+/* Reads one file. A missing one is no error: then there is no data. A file that
+ * may be large is read by common/lines.h, in bounded memory and time. */
 static int read_file(const char *path, struct power **out, struct jp_error *err)
 {
-    struct jp_lines *lines = lines_open(path, LINES_TABLE, NULL);
-    struct power *power = lines ? calloc(1, sizeof(*power)) : NULL;
-    char *line;
-    size_t len;
+    struct power *power;
+    char *text, *rest, *line;
     int rc = 0;
 
-    if (!lines)
+    if (fileio_read(path, false, POWER_BYTES, &text, NULL, NULL) < 0)
         return 0;
-    while (power && rc == 0 && lines_next(lines, &line, &len, NULL) > 0)
-        if (lines_number(lines) > 1) /* the first line has the headings */
+    power = calloc(1, sizeof(*power));
+    rest = text;
+    strsep(&rest, "\n"); /* the headings */
+    while (power && rc == 0 && (line = strsep(&rest, "\n")))
+        if (*line)
             rc = add_line(power, line);
-    lines_close(lines);
+    free(text);
     if (power && rc == 0) {
         *out = power;
         return 0;
