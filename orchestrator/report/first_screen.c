@@ -223,12 +223,16 @@ static void tile_sure(const struct jp_report *report,
                 ? "by dumps of PyTorch's Flight Recorder"
                 : "operations in flight were recorded");
     } else if (report->verdict->word == JP_VERDICT_FAILED && x) {
-        SAY(t->value, x->crash.sure ? "high" : "medium");
-        if (x->crash.sure)
-            SAY(t->note, "no other task ended as early");
-        else
-            SAY(t->note, "%s more task%s ended about then",
+        SAY(t->value, x->crash.sure || x->crash.alike ? "high" : "medium");
+        if (x->crash.alike)
+            SAY(t->note, "all tasks ended in the same way");
+        else if (x->crash.sure)
+            SAY(t->note, "no other task failed as early");
+        else if (x->crash.rivals)
+            SAY(t->note, "%s more task%s failed about then",
                 FIG_COUNT(x->crash.rivals), plural(x->crash.rivals));
+        else
+            SAY(t->note, "which process ended first is not known");
     } else {
         tile_judged(x, t);
     }

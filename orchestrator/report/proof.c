@@ -322,7 +322,10 @@ static int proof_tasks(const struct jp_report *report,
             "<div class=\"row hit\"><span class=\"who\"><strong>%s</strong> ",
             crash_whom(crash, whom));
     html_out_short(out, crash->node->name, 32);
-    fputs(", the first</span>", out);
+    fprintf(out, "%s</span>",
+            crash->earlier ? ", failed"
+            : crash->sure  ? ", the first"
+                           : "");
     begin_ticks(&ticks, to - from, "hit", out);
     if (crash->task->end_us)
         json_stream_int(&ticks, NULL, crash->task->end_us - from);

@@ -213,9 +213,63 @@ static void test_rows(void **state)
     verdict_rows_check(rows, sizeof(rows) / sizeof(*rows));
 }
 
+/* What the first screen says of how sure the name is, and of what to check. */
+static void test_first_screen(void **state)
+{
+    static const struct {
+        bool alike, sure;
+        uint32_t rivals, earlier;
+        const char *says, *lacks;
+    } crashes[] = {
+        {.sure = true,
+         .says = "no other task failed as early",
+         .lacks = "ended in the same way"},
+        {.rivals = 1,
+         .says = "1 more task failed about then",
+         .lacks = "as early"},
+        {.says = "which process ended first is not known",
+         .lacks = "more task"},
+        {.alike = true,
+         .says = "all tasks ended in the same way",
+         .lacks = "Read the output or the core file"},
+        {.sure = true,
+         .earlier = 3,
+         .says = "3 other tasks had ended before, with status 0",
+         .lacks = "ended first"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(crashes) / sizeof(*crashes); i++) {
+        struct fixture *f = calloc(1, sizeof(*f));
+        char *text = NULL;
+        size_t size;
+        FILE *out;
+
+        assert_non_null(f);
+        fixture_good(f);
+        failed(f);
+        f->insight.crash.alike = crashes[i].alike;
+        f->insight.crash.sure = crashes[i].sure;
+        f->insight.crash.rivals = crashes[i].rivals;
+        f->insight.crash.earlier = crashes[i].earlier;
+        fixture_judge(f, true);
+        f->report.insight = &f->insight;
+        out = open_memstream(&text, &size);
+        assert_non_null(out);
+        assert_int_equal(first_screen_write(&f->report, out), 0);
+        fclose(out);
+        if (!strstr(text, crashes[i].says) || strstr(text, crashes[i].lacks))
+            fail_msg("row %zu: %s", i, text);
+        free(text);
+        fixture_fini(f);
+        free(f);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows),
+                                       cmocka_unit_test(test_first_screen)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
