@@ -189,6 +189,9 @@ static void judge_power(const void *data, const struct verdict_input *in,
 static void put_finding(struct jp_json_stream *s,
                         const struct jp_report *report)
 {
+    static const char *const unknown[] = {
+        "comm", "comm_index", "coll", "rank",  "world_rank",
+        "pid",  "from",       "to",   "share", "cost_us"};
     char text[200];
     const struct power_node *low = find_low(power_of(report), text);
 
@@ -198,6 +201,10 @@ static void put_finding(struct jp_json_stream *s,
     json_stream_text(s, "kind", "low_power");
     json_stream_text(s, "host", low->host);
     json_stream_text(s, "text", text);
+    json_stream_text(s, "next", "compare its power limits with the others'");
+    /* all findings have the same keys */
+    for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)
+        json_stream_null(s, unknown[i]);
     json_stream_end_object(s);
 }
 

@@ -3,7 +3,8 @@
 tables.py check|write TABLES DOCS    TABLES: print_tables' output; DOCS: docs/
 
 Each table stands in dev/report-format.md between <!-- table NAME --> and
-<!-- end -->, and as the rows of an array of summary.schema.json.
+<!-- end -->, and as the rows of an array of summary.schema.json. A new table
+gets a place in both, where it can be moved and described further by hand.
 """
 import json
 import re
@@ -12,6 +13,7 @@ import sys
 UNITS = {"bytes": "bytes", "us": "us", "clock": "us since 1970",
          "gbs": "GB/s", "share": "0 to 1"}
 WIDTH = 100
+BEHIND_TABLES = "## report.html\n"  # of the page
 
 
 def json_columns(table):
@@ -120,7 +122,7 @@ def find_array(node, name):
     an object, "object.name"."""
     *way, name = name.split(".")
     for key in way:
-        node = properties(node)[key]
+        node = properties(node).get(key, {})
     if way:
         return properties(node).get(name)
     for key, value in node.get("properties", {}).items():
@@ -166,6 +168,15 @@ def dump(node, indent=0, before=0):
     return "[\n" + ",\n".join(parts) + "\n" + " " * indent + "]"
 
 
+def new_section(table):
+    """A place of a new table in the page."""
+    names = [f"csv/{table['name']}.csv"] if table["csv"] else []
+    names += [table["json"] + "[]"] if table["json"] else []
+    what = table["help"][0].upper() + table["help"][1:]
+    return (f"### {', '.join(names)}\n{what}.\n\n"
+            f"<!-- table {table['name']} -->\n<!-- end -->\n\n")
+
+
 def new_page(text, tables):
     done = set()
     for table in tables:
@@ -175,10 +186,30 @@ def new_page(text, tables):
         done.add(name)
         mark = re.compile(rf"(<!-- table {name} -->\n).*?(<!-- end -->)", re.S)
         if not mark.search(text):
-            sys.exit(f"dev/report-format.md: no <!-- table {name} -->")
+            head, behind, rest = text.partition(BEHIND_TABLES)
+            text = head + new_section(table) + behind + rest
         text = mark.sub(lambda m, t=table: m[1] + markdown(t) + "\n" + m[2],
                         text)
     return text
+
+
+def new_array(schema, table):
+    """The array of a new table, in its object, which may be new, too."""
+    *way, name = table["json"].split(".")
+    node = schema
+    for key in way:
+        if key not in properties(node):
+            node["required"].append(key)
+            node["properties"][key] = {
+                "description": "{} without data", "oneOf": [
+                    {"type": "object", "maxProperties": 0},
+                    {"type": "object", "required": [], "properties": {}}]}
+        node = properties(node)[key]
+        node = node.get("oneOf", [node])[-1]
+    array = {"description": table["help"], "type": "array"}
+    node["required"].append(name)
+    node["properties"][name] = array
+    return array
 
 
 def new_schema(text, tables):
@@ -190,11 +221,11 @@ def new_schema(text, tables):
         if not table["json"]:
             continue
         array = find_array(schema, table["json"])
+        if array is None:
+            array = new_array(schema, table)
         if table["json"] == "findings":
             check_findings(array["items"]["properties"], table)
             continue
-        if array is None:
-            sys.exit(f"summary.schema.json: no array {table['json']}")
         if table["max"]:
             array["maxItems"] = table["max"]
         array["items"] = schema_rows(table)
