@@ -176,7 +176,7 @@ static uint64_t *find_last_ends(const struct jp_result *r)
     for (size_t i = 0; r->ops && i < r->n_ops; i++) {
         const struct jp_op *op = ops_at(reader, i);
 
-        if (op->n == r->comms[op->comm].n_ranks &&
+        if (op->comm < r->n_comms && op->n == r->comms[op->comm].n_ranks &&
             op->dump_max_us > last_us[op->comm])
             last_us[op->comm] = op->dump_max_us;
     }
