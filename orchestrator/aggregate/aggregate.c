@@ -17,6 +17,7 @@
 #include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/aggregate/intervals.h"
 #include "orchestrator/aggregate/joinrun.h"
+#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/aggregate/partial.h"
 #include "orchestrator/aggregate/result_build.h"
 #include "orchestrator/ingest/hangs.h"
@@ -158,15 +159,72 @@ static void keep_op(const struct jp_result *r, const struct jp_hangs *hangs,
     keep_ranks(hangs, group, op);
 }
 
-/* Takes the groups in flight for long, worst first, as hangs_sum_finish has
- * sorted them. */
-static void judge_hang(const struct jp_result *r, const struct jp_hangs *hangs,
-                       struct jp_hang *hang)
+/* Returns when the last operation of each communicator ended that all of its
+ * ranks have ended, in us since 1970. Caller frees. NULL: no memory. */
+static uint64_t *find_last_ends(const struct jp_result *r)
 {
+    uint64_t *last_us = calloc(r->n_comms + 1, sizeof(*last_us));
+    struct ops_reader *reader = calloc(1, sizeof(*reader));
+
+    if (!last_us || !reader) {
+        free(last_us);
+        free(reader);
+        return NULL;
+    }
+    reader->ops = r->ops;
+    ops_want(reader, OPS_N | OPS_DUMP_MAX);
+    for (size_t i = 0; r->ops && i < r->n_ops; i++) {
+        const struct jp_op *op = ops_at(reader, i);
+
+        if (op->comm < r->n_comms && op->n == r->comms[op->comm].n_ranks &&
+            op->dump_max_us > last_us[op->comm])
+            last_us[op->comm] = op->dump_max_us;
+    }
+    free(reader);
+    return last_us;
+}
+
+/* The uncertainty of clocks, in ns, up to which times of different nodes are
+ * compared. */
+#define CLOCKS_NS 1e9
+
+/* Lets the group begin when the last operation of its communicator ended. A
+ * program may call operations long before the GPU gets to them; the first one
+ * in flight stands still only since then. */
+static void begin_after(const struct jp_result *r, const struct jp_hangs *hangs,
+                        const uint64_t *last_us, struct hangs_group *group)
+{
+    const struct hangs_op *op = &hangs->ops[group->first];
+    int64_t comm = find_comm(r, op), later_ns;
+
+    if (comm < 0 || group->start_ns <= 0 || group->age_ns <= 0)
+        return;
+    for (size_t i = 0; r->comms[comm].n_hosts > 1 && i < group->n_ops; i++)
+        if (!(hangs->processes[op[i].process].unc_ns < CLOCKS_NS))
+            return;
+    later_ns = (int64_t) last_us[comm] * 1000 - group->start_ns;
+    if (later_ns <= 0)
+        return;
+    later_ns = later_ns < group->age_ns ? later_ns : group->age_ns;
+    group->start_ns += later_ns;
+    group->age_ns -= later_ns;
+}
+
+/* Takes the groups in flight for long, worst first, as hangs_sum_finish has
+ * sorted them. 0, or -1: no memory. */
+static int judge_hang(const struct jp_result *r, struct jp_hangs *hangs,
+                      struct jp_hang *hang)
+{
+    uint64_t *last_us = find_last_ends(r);
+
+    if (!last_us)
+        return -1;
     for (size_t i = 0; i < hangs->n_groups; i++) {
-        const struct hangs_group *group = &hangs->groups[i];
-        uint64_t age_us = group->age_ns > 0 ? (uint64_t) group->age_ns / 1000
-                                            : 0;
+        struct hangs_group *group = &hangs->groups[i];
+        uint64_t age_us;
+
+        begin_after(r, hangs, last_us, group);
+        age_us = group->age_ns > 0 ? (uint64_t) group->age_ns / 1000 : 0;
 
         if (age_us < JP_HANG_US || hung_is_harmless(hangs, group))
             continue;
@@ -179,6 +237,8 @@ static void judge_hang(const struct jp_result *r, const struct jp_hangs *hangs,
             (!hang->since_us || group->start_ns / 1000 < hang->since_us))
             hang->since_us = group->start_ns / 1000;
     }
+    free(last_us);
+    return 0;
 }
 
 /* Lets the caller stop the second reading. It shows no progress of its own, so
@@ -309,7 +369,7 @@ static int result_hang(struct build *b)
     if (rc == 0)
         rc = hangs_sum_finish(&sum);
     if (rc == 0)
-        judge_hang(b->result, &hangs, &b->result->hang);
+        rc = judge_hang(b->result, &hangs, &b->result->hang);
     hangs_sum_fini(&sum);
     hangs_fini(&hangs);
     return rc;

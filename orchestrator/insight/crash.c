@@ -889,17 +889,32 @@ static void write_text(struct jp_crash *crash)
     }
 }
 
+/* Returns true if a process of that host has left a recording. */
+static bool has_recordings(const struct jp_processes *processes,
+                           const char *host)
+{
+    for (size_t i = 0; i < processes->n; i++)
+        if (!strcmp(processes->list[i].host, host))
+            return true;
+    for (size_t i = 0; i < processes->n_silent; i++)
+        if (!strcmp(processes->silent[i].host, host))
+            return true;
+    return false;
+}
+
 /* Whether the task has started the processes with recordings: then they are
  * what failed, as a rule. */
-static bool is_launcher(const struct jp_nodes *nodes,
-                        const struct jp_processes *processes,
+static bool is_launcher(const struct jp_processes *processes,
                         const struct jp_crash *crash)
 {
     for (size_t i = 0; i < crash->node->n_workers; i++)
         if (crash->node->workers[i].gtid == crash->task->gtid)
             return true;
-    /* without ends of workers, as of a node that has no agent */
-    return processes->has_workers && nodes->n_nodes &&
+    /* Without ends of workers, as of a node that has no agent. A task that
+     * ended before it had started anything is none, beside others that had, and
+     * on a node without any recording. */
+    return !crash->node->n_workers && processes->has_workers &&
+           has_recordings(processes, crash->node->hostname) &&
            !processes_find(processes, crash->node->hostname, crash->task->pid,
                            0);
 }
@@ -1043,7 +1058,7 @@ static void judge_ends(const struct jp_nodes *nodes,
     }
     if (crash->task && !crash->task->is_worker) {
         crash->only = only_worker(nodes, crash);
-        crash->launches = !crash->only && is_launcher(nodes, processes, crash);
+        crash->launches = !crash->only && is_launcher(processes, crash);
         crash->sure &= !crash->launches;
         if (crash->launches)
             find_untold(nodes, processes, crash);

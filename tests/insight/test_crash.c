@@ -473,6 +473,44 @@ static void test_finished(void **state)
     findings_fini(&findings);
 }
 
+/* A task that ends before it has started anything is no launcher: neither
+ * beside tasks of its node that have started theirs, nor alone on its node. */
+static void test_no_launcher(void **state)
+{
+    static const struct jp_process there = {.host = "n1",
+                                            .pid = 300,
+                                            .task = -1,
+                                            .world_rank = 0,
+                                            .evidence = JP_RANK_OF_TASK};
+    struct jp_process others[] = {there};
+    const struct jp_processes with = {
+        .n = 1, .list = others, .has_workers = true};
+    struct jp_task worker = {
+        .gtid = 0, .pid = 300, .is_worker = true, .status = SIGTERM};
+    struct jp_findings findings = {0};
+    struct jp_crash c;
+
+    (void) state;
+    for (int i = 0; i < 3; i++) {
+        make(find("peers fail by a status 3 s later"), true);
+        if (i == 2) { /* its node has recordings, and no ends of workers */
+            others[0].host = "n2";
+        } else if (i == 1) { /* another node has */
+            others[0].host = "n1";
+        } else { /* the ends of its node are known */
+            others[0].host = "n2";
+            nodes[1].workers = &worker;
+            nodes[1].n_workers = 1;
+        }
+        assert_int_equal(crash_findings(&step, &with, NULL, &c, &findings), 0);
+        assert_int_equal(c.task->gtid, 2);
+        assert_string_equal(c.node->name, "n2");
+        assert_int_equal(c.launches, i == 2);
+        assert_int_equal(c.sure, i != 2);
+        findings_fini(&findings);
+    }
+}
+
 static void test_finding(void **state)
 {
     struct jp_findings findings = {0};
@@ -888,6 +926,7 @@ int main(void)
         cmocka_unit_test(test_running),
         cmocka_unit_test(test_alike),
         cmocka_unit_test(test_finished),
+        cmocka_unit_test(test_no_launcher),
         cmocka_unit_test(test_finding),
         cmocka_unit_test(test_causes),
         cmocka_unit_test(test_expected_ranks),
