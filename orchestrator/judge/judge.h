@@ -80,10 +80,10 @@ enum { JUDGE_KNOWN_INTERVALS = 4 * JUDGE_BLOCKS };
 /* From so many on they have shown it themselves: more weighs what is seen than
  * what is assumed. */
 #define JUDGE_MEASURED 8
-/* Some names need a second witness, whose chance must be below this. Of a stall:
- * among the process's role, as some roles have longer intervals than others. Of
- * a rank that sums of waits call late in a part of the run: that its blocks
- * stand out there. Of planted parts it is below 0.0004. */
+/* Some names need a second witness, whose chance must be below this. Of a
+ * stall: among the process's role, as some roles have longer intervals than
+ * others. Of a rank that sums of waits call late in a part of the run: that its
+ * blocks stand out there. Of planted parts it is below 0.0004. */
 #define JUDGE_CONFIRMED 0.01
 /* A single interval is a stall from this on (us): page faults and interrupts
  * take less. */
@@ -206,8 +206,8 @@ struct judge {
     bool timed;       /* by start and end, not by durations alone */
     bool part;        /* only the start of the run was followed */
     bool kept;        /* ... but all of it is judged: by the own times and the
-                         longest intervals that were kept. turns_us and net_us
-                         are of the start */
+                         longest intervals that were kept. net_us is of the
+                         start */
     bool replayed;    /* with nothing changed the walk gives the run, or nobody
                          is named whose cost needs it. If not, costs are NAN,
                          but those of stalls that were kept: operations overlap
@@ -217,7 +217,6 @@ struct judge {
     double clock_us;  /* the longest clock at the end */
     double run_us;    /* the run: as given, or clock_us */
     uint32_t roles;
-    double turns_us; /* sum of the largest excess of each operation */
     double least_us; /* of all judged processes the smallest excess that would
                         have been named */
     /* The shortest single stall, and the shortest ones that recur
