@@ -101,7 +101,7 @@ static size_t place_of(const double *sorted, size_t n, double value)
 static void compare_column(struct work *w, float *column, size_t members,
                            size_t stride)
 {
-    double *sorted = w->scratch, most = 0;
+    double *sorted = w->scratch;
     size_t n = 0;
 
     for (size_t m = 0; m < members; m++)
@@ -118,10 +118,7 @@ static void compare_column(struct work *w, float *column, size_t members,
                              median_without(sorted, n,
                                             place_of(sorted, n, (double) *at)))
                   : NAN;
-        if (n > 1)
-            most = fmax(most, (double) *at);
     }
-    w->j->turns_us += most;
 }
 
 /* Compares all members of a role, interval by interval. 0 or -1. */

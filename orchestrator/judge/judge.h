@@ -205,8 +205,8 @@ struct judge {
     bool timed;       /* by start and end, not by durations alone */
     bool part;        /* only the start of the run was followed */
     bool kept;        /* ... but all of it is judged: by the own times and the
-                         longest intervals that were kept. turns_us and net_us
-                         are of the start */
+                         longest intervals that were kept. net_us is of the
+                         start */
     bool replayed;    /* with nothing changed the walk gives the run, or nobody
                          is named whose cost needs it. If not, costs are NAN,
                          but those of stalls that were kept: operations overlap
@@ -216,7 +216,6 @@ struct judge {
     double clock_us;  /* the longest clock at the end */
     double run_us;    /* the run: as given, or clock_us */
     uint32_t roles;
-    double turns_us; /* sum of the largest excess of each operation */
     double least_us; /* of all judged processes the smallest excess that would
                         have been named */
     /* The shortest single stall, and the shortest ones that recur
