@@ -764,7 +764,9 @@ static int analyse_result(struct jp_insight *x, const struct jp_nodes *nodes,
     found = x->findings.n;
     findings_drop_doubtful(&x->findings);
     if (rc == 0)
-        rc = whatif_findings(r, p, &x->findings, &x->replay);
+        rc = whatif_findings(r, p, x->judge, &x->findings, &x->replay);
+    if (x->judge)
+        judge_drop_replay(x->judge);
     if (x->findings.n < found) { /* whose lateness was not stated */
         answer_lateness(x, r);
         answer_dropped(x);

@@ -228,13 +228,13 @@ static bool is_unknown(const struct subject *s)
  * nothing, where its waits do not say more: it is late beside others that are
  * last anyway. Who is named by own times alone costs more than is worth a
  * search, and the replay must agree. */
-static bool is_nothing(const struct subject *s)
+static bool is_nothing(const struct whatif *w, const struct subject *s)
 {
     const struct jp_finding *f = s->f;
     double worth = replay_worth(&s->gain);
 
-    if ((f->kind != JP_FINDING_LATE_RANK && f->kind != JP_FINDING_LATE_NODE) ||
-        is_unknown(s))
+    if (w->part || is_unknown(s) ||
+        (f->kind != JP_FINDING_LATE_RANK && f->kind != JP_FINDING_LATE_NODE))
         return false;
     if (!f->by_own_time || f->confirmed)
         return worth < limits_get(JP_LIMIT_LATE_TOLD) && !(f->of_run > SURE);
@@ -268,7 +268,8 @@ static size_t drop_nothing(struct whatif *w)
         bool nothing = false;
 
         for (size_t k = 0; k < w->n; k++)
-            nothing |= w->of[k].f == &findings->at[i] && is_nothing(&w->of[k]);
+            nothing |= w->of[k].f == &findings->at[i] &&
+                       is_nothing(w, &w->of[k]);
         if (!nothing)
             findings->at[kept++] = findings->at[i];
     }
@@ -315,10 +316,11 @@ static int ask(struct whatif *w, struct replay *x, bool minor)
 
 int whatif_findings(const struct jp_result *result,
                     const struct jp_processes *processes,
-                    struct jp_findings *findings, struct replay_state *state)
+                    const struct judge *judge, struct jp_findings *findings,
+                    struct replay_state *state)
 {
     struct whatif w = {.r = result, .p = processes, .findings = findings};
-    bool any = false;
+    bool any = false, own = judge && judge->replay;
     struct replay *x;
     int rc = 0;
 
@@ -330,11 +332,16 @@ int whatif_findings(const struct jp_result *result,
             findings->at[i].gain_kind = JP_GAIN_BOUND;
         any |= has_cause(&findings->at[i]);
     }
-    if (!any || !result->n_timelines || !processes->known || findings->part)
+    if (!any || !processes->known || findings->part)
         return 0;
-    x = replay_create(result, processes, state);
+    /* by durations alone the judge replays, too: only an upper bound */
+    if (!result->n_timelines || (own && judge->replay_state.by_order))
+        return 0;
+    x = own ? judge->replay : replay_create(result, processes, state);
     if (!x)
         return -1;
+    if (own)
+        *state = judge->replay_state;
     /* a clock was set in between: its times are not those of the run */
     if (findings->run_us > 0 && state->run_us > 2 * findings->run_us)
         state->usable = false;
@@ -342,6 +349,7 @@ int whatif_findings(const struct jp_result *result,
     if (state->usable)
         rc = ask(&w, x, false) < 0 || ask(&w, x, true) < 0 ? -1 : 0;
     whatif_clear(&w);
-    replay_destroy(x);
+    if (!own)
+        replay_destroy(x);
     return rc;
 }

@@ -5,7 +5,7 @@
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/identity/processes.h"
 #include "orchestrator/insight/finding.h"
-#include "orchestrator/replay/replay.h"
+#include "orchestrator/judge/judge.h"
 
 enum { WHATIF_FINDINGS = 8 }; /* the first so many findings are replayed */
 
@@ -13,10 +13,12 @@ enum { WHATIF_FINDINGS = 8 }; /* the first so many findings are replayed */
  * order, and adds a clause to their text. Late ranks and nodes whose mending
  * saves less than `late_told_min`, by own times `own_cost_min`, neither alone
  * nor after the others, are dropped. The run is replayed where a finding names
- * a cause that a replay can take away; *state, of the replay, is all zeros
- * else. 0, or -1 without memory. */
+ * a cause that a replay can take away: by the judge's replay if it has one.
+ * *state, of the replay, is all zeros else. judge: may be NULL. 0, or -1
+ * without memory. */
 int whatif_findings(const struct jp_result *result,
                     const struct jp_processes *processes,
-                    struct jp_findings *findings, struct replay_state *state);
+                    const struct judge *judge, struct jp_findings *findings,
+                    struct replay_state *state);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * Way through: judge_run, set_excess (each own time less that of the peers),
  * judge_stalls_find, add_blocks, measure (excess and error of each process),
- * set_least (the smallest excess that is named), name_*, price.
+ * set_least (the smallest excess that is named), name_*, price (by a replay).
  */
 #include "orchestrator/judge/judge.h"
 
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "common/hash.h"
 #include "common/stats.h"
 #include "common/vector.h"
 #include "orchestrator/aggregate/intervals.h"
@@ -27,9 +28,7 @@
            which its blocks alone must show */
 #define HOSTS_KNOWN 6 /* hosts that show how they differ */
 #define NET_SHARE 0.1 /* of an excess, by which its network may be slower */
-#define REPLAYED                                                               \
-    0.9 /* of the clock since all began: a walk that is shorter has stopped */
-#define BEFORE 0.25 /* an onset: of the excess since then, before it */
+#define BEFORE 0.25   /* an onset: of the excess since then, before it */
 #define MOST_NAMED 8
 
 struct work {
@@ -45,8 +44,6 @@ struct work {
     struct placed *placed; /* [process] likewise */
     bool *stall;           /* [item], or [kept interval], by judge_stall.c */
     double worth_us;
-    double together_us; /* the shortest clock at the end: who began last did not
-                           wait for the others' begin, which no walk knows */
 };
 
 /* --- excess --------------------------------------------------------------- */
@@ -1237,44 +1234,6 @@ static int name_process(struct work *w, size_t p, bool *named)
 
 /* --- cost ----------------------------------------------------------------- */
 
-/* Returns true if an answer is about that process. */
-static bool is_about(const struct work *w, const struct judge_answer *a,
-                     size_t p)
-{
-    return a->kind == JUDGE_NODE ? w->p->list[p].host_at == a->host
-                                 : p == a->process;
-}
-
-/* Returns true if an answer takes the excess of an item away. */
-static bool takes(const struct work *w, const struct judge_answer *a, size_t p,
-                  uint32_t item)
-{
-    return is_about(w, a, p) && isfinite(w->excess[item]) &&
-           a->blocks >> block_of(w->run->items[item].at) & 1 &&
-           (a->kind != JUDGE_STALL || w->stall[item]);
-}
-
-/* Sets *us to the length of the run without the excess of n answers. 0 or -1.
- */
-static int run_without(struct work *w, const struct judge_answer *answers,
-                       size_t n, float *own, double *us)
-{
-    const struct judge_run *run = w->run;
-
-    for (uint32_t p = 0; p < w->p->n; p++)
-        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++) {
-            float x = isfinite(run->items[i].own_us) ? run->items[i].own_us : 0;
-
-            for (size_t k = 0; k < n; k++)
-                if (takes(w, &answers[k], p, i)) {
-                    x = fmaxf(x - w->excess[i] * (float) answers[k].part, 0);
-                    break;
-                }
-            own[i] = x;
-        }
-    return judge_walk(w->run, own, us);
-}
-
 /* By excess, where costs are unknown: they are so for all answers. */
 static int by_cost(const void *a, const void *b)
 {
@@ -1287,151 +1246,207 @@ static int by_cost(const void *a, const void *b)
     return x->process < y->process ? -1 : x->process > y->process;
 }
 
-/* Prices all answers, and drops those that are not worth it. If there are
- * several, one may hide another one: what all of them cost together is then
- * shared out by their excess, where that is more. If the walk does not give the
- * run, costs are unknown, and all answers stay. 0 or -1. */
-static int price_all(struct work *w)
-{
-    struct judge *j = w->j;
-    float *own = malloc(((size_t) w->run->first[w->p->n] + 1) * sizeof(*own));
-    double base_us = 0, all_us = 0, us, sum = 0;
-    size_t kept = 0;
-    int rc = own ? 0 : -1;
-
-    if (rc == 0 && j->n)
-        rc = run_without(w, NULL, 0, own, &base_us) < 0 ||
-                     run_without(w, j->answers, j->n, own, &all_us) < 0
-                 ? -1
-                 : 0;
-    for (size_t i = 0; i < j->n; i++)
-        sum += j->answers[i].excess_us;
-    j->replayed = base_us > REPLAYED * w->together_us;
-    for (size_t i = 0; rc == 0 && i < j->n; i++) {
-        struct judge_answer *a = &j->answers[i];
-
-        if (!j->replayed)
-            continue;
-        rc = run_without(w, a, 1, own, &us);
-        a->cost_us =
-            fmax(base_us - us, (base_us - all_us) * a->excess_us / sum);
-    }
-    for (size_t i = 0; rc == 0 && i < j->n; i++)
-        if (!j->replayed || j->answers[i].cost_us > w->worth_us)
-            j->answers[kept++] = j->answers[i];
-        else
-            free(j->answers[i].waits);
-    j->n = rc == 0 ? kept : j->n;
-    if (rc == 0 && j->n)
-        qsort(j->answers, j->n, sizeof(*j->answers), by_cost);
-    free(own);
-    return rc;
-}
-
-/* Spends the own times of the start, those of an answer's processes with as
- * much excess for their work as he has in his part of the run. Sets *added_us
- * to what one of them has more. */
-static void add_excess(const struct work *w, const struct judge_answer *a,
-                       float *own, double *added_us)
+/* Replays a run of which durations alone are known, by the order in which the
+ * clocks were followed. 0 or -1. */
+static int replay_by_order(struct work *w)
 {
     const struct judge_run *run = w->run;
-    const struct judge_process *x = &w->j->processes[a->process];
-    double work_us = -a->excess_us, rate;
+    uint32_t n = run->first[w->p->n];
+    struct replay_step *steps = calloc((size_t) n + 1, sizeof(*steps));
+    uint32_t *comm = calloc((size_t) run->n_ops + 1, sizeof(*comm));
+    const struct replay_order order = {.steps = steps,
+                                       .first = run->first,
+                                       .n = n,
+                                       .n_ops = run->n_ops,
+                                       .comm = comm,
+                                       .net_us = run->net_us,
+                                       .lacking = run->lacking,
+                                       .run_us = w->j->clock_us};
+
+    for (uint32_t p = 0; steps && p < w->p->n; p++)
+        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++) {
+            const struct judge_item *item = &run->items[i];
+
+            steps[run->first[p] + item->place] = (struct replay_step){
+                .op = item->op,
+                .kind = (uint32_t) hash_word(
+                    hash_word(hash_start(), run->role[p]), item->col),
+                .own_us = item->own_us,
+                .time_us = item->time_us,
+                .joined = item->joined,
+                .apart = item->apart};
+        }
+    for (uint32_t i = 0; comm && i < run->n_ops; i++)
+        comm[i] = run->keys[run->key[i]].comm;
+    if (steps && comm)
+        w->j->replay =
+            replay_of_order(w->run->r, w->p, &order, &w->j->replay_state);
+    free(steps);
+    free(comm);
+    return w->j->replay ? 0 : -1;
+}
+
+/* Lists whom an answer is about. Returns their number. */
+static size_t list_late(const struct jp_processes *p,
+                        const struct judge_answer *a, size_t *list)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n; i++)
+        if (a->kind == JUDGE_NODE ? p->list[i].host_at == a->host
+                                  : i == a->process)
+            list[n++] = i;
+    return n;
+}
+
+/* Returns whether only the start of the run can be replayed, and an answer is
+ * about another part of it. */
+static bool is_elsewhere(const struct judge *j, const struct judge_answer *a)
+{
+    return j->kept && a->blocks != UINT32_MAX;
+}
+
+/* Returns the median time that processes were in operations. scratch: room for
+ * all. */
+static double usual_comm(const struct judge *j, size_t n, double *scratch)
+{
+    for (size_t p = 0; p < n; p++)
+        scratch[p] = j->processes[p].comm_us;
+    return stats_median(scratch, n);
+}
+
+/* Takes costs from gains. Of a longer run than its replay, what is late all
+ * along costs as much of the whole as of the start. */
+static void take_costs(struct judge *j, const struct replay_gain *gains)
+{
+    double run_us = j->kept ? j->run_us : j->replay_state.run_us;
+    size_t asked = 0;
+
+    for (size_t i = 0; i < j->n; i++) {
+        struct judge_answer *a = &j->answers[i];
+
+        if (isfinite(a->cost_us) || is_elsewhere(j, a))
+            continue;
+        a->cost_us = gains[asked].share * run_us;
+        a->worth_us = replay_worth(&gains[asked]) * run_us;
+        j->replayed &= isfinite(a->cost_us);
+        asked++;
+    }
+}
+
+/* Prices an answer about a part of the run that the replay does not have: its
+ * processes get as much excess for their work at the start as they have there,
+ * and the run becomes longer by a part of that. list: whom it is about. 0 or
+ * -1. */
+static int price_elsewhere(struct judge *j, struct judge_answer *a,
+                           const size_t *list, size_t n)
+{
+    const struct judge_process *x = &j->processes[a->process];
+    double work_us = -a->excess_us, longer_us, added_us;
 
     for (unsigned b = 0; b < JUDGE_BLOCKS; b++)
         work_us += a->blocks >> b & 1 ? x->work_us[b] : 0;
-    rate = work_us > 0 ? a->excess_us / work_us : 0;
-    *added_us = 0;
-    for (uint32_t p = 0; p < w->p->n; p++)
-        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++) {
-            float us = isfinite(run->items[i].own_us) ? run->items[i].own_us
-                                                      : 0;
-
-            own[i] = us;
-            if (i == run->first[p] || !is_about(w, a, p))
-                continue;
-            own[i] += us * (float) rate;
-            if (p == a->process)
-                *added_us += (double) us * rate;
-        }
+    a->cost_us = a->worth_us = 0;
+    if (!(work_us > 0))
+        return 0;
+    if (replay_slower(j->replay, list, n, a->process, a->excess_us / work_us,
+                      &longer_us, &added_us) < 0)
+        return -1;
+    if (added_us > 0)
+        a->cost_us = a->worth_us = fmin(longer_us / added_us, 1) * a->excess_us;
+    return 0;
 }
 
-/* Returns the part of an excess by which the run becomes longer, by the start
- * of the run, which can be followed: what the excess that is there costs, or,
- * of who is late in a part of the run, what it would cost there. base_us: as it
- * is. NAN: no memory. */
-static double price_of_excess(struct work *w, const struct judge_answer *a,
-                              float *own, double base_us)
+/* Drops the answers that are not worth it, and sorts the others. most_us:
+ * nobody costs more. */
+static void drop_cheap(struct judge *j, double worth_us, double most_us)
 {
-    const struct judge_run *run = w->run;
-    double us, changed_us = 0;
-    int rc;
+    size_t kept = 0;
 
-    if (a->blocks == UINT32_MAX) {
-        for (uint32_t i = run->first[a->process];
-             i < run->first[a->process + 1]; i++)
-            if (isfinite(w->excess[i]))
-                changed_us += (double) w->excess[i] * a->part;
-        rc = run_without(w, a, 1, own, &us);
-    } else {
-        add_excess(w, a, own, &changed_us);
-        rc = judge_walk(w->run, own, &us);
-    }
-    if (rc < 0)
-        return NAN;
-    return changed_us > 0 ? fmin(fabs(base_us - us) / changed_us, 1) : 0;
-}
-
-/* Returns how long processes were in operations, the median. */
-static double usual_comm(const struct work *w)
-{
-    for (size_t p = 0; p < w->p->n; p++)
-        w->scratch[p] = w->j->processes[p].comm_us;
-    return stats_median(w->scratch, w->p->n);
-}
-
-/* As price_all, for a run of which only the start can be followed. A stall
- * costs no more than another process was in flight for, and nobody costs more
- * than the others were in operations, as where a clock is set. 0 or -1. */
-static int price_kept(struct work *w)
-{
-    struct judge *j = w->j;
-    float *own = malloc(((size_t) w->run->first[w->p->n] + 1) * sizeof(*own));
-    double base_us = 0, comm_us = usual_comm(w);
-    size_t kept = 0, late = 0;
-    int rc = own ? 0 : -1;
-
-    for (size_t i = 0; i < j->n; i++)
-        late += j->answers[i].kind != JUDGE_STALL;
-    if (rc == 0 && late)
-        rc = run_without(w, NULL, 0, own, &base_us);
-    j->replayed = !late || base_us > REPLAYED * w->together_us;
-    for (size_t i = 0; rc == 0 && i < j->n; i++) {
+    for (size_t i = 0; i < j->n; i++) {
         struct judge_answer *a = &j->answers[i];
 
-        if (a->kind == JUDGE_STALL) {
-            double most_us = judge_kept_wait(w->run, a->process);
-
-            a->cost_us = 0;
-            for (size_t k = 0; k < a->times; k++)
-                a->cost_us += fmin(a->waits[k].us, most_us);
-        } else if (j->replayed) {
-            double part = price_of_excess(w, a, own, base_us);
-
-            rc = isnan(part) ? -1 : 0;
-            a->cost_us = fmin(part * a->excess_us, comm_us);
+        if (isfinite(a->cost_us) && a->worth_us <= worth_us) {
+            free(a->waits);
+            continue;
         }
+        a->cost_us = isfinite(a->cost_us) ? fmin(a->cost_us, most_us) : NAN;
+        j->answers[kept++] = *a;
     }
-    for (size_t i = 0; rc == 0 && i < j->n; i++)
-        if (isnan(j->answers[i].cost_us) || j->answers[i].cost_us > w->worth_us)
-            j->answers[kept++] = j->answers[i];
-        else
-            free(j->answers[i].waits);
-    j->n = rc == 0 ? kept : j->n;
-    if (rc == 0 && j->n)
+    j->n = kept;
+    if (j->n)
         qsort(j->answers, j->n, sizeof(*j->answers), by_cost);
-    free(own);
+}
+
+/* Prices all answers that have no cost yet (replay.h). If the replay does not
+ * give the run, costs are unknown, and all answers stay. Of a run that is
+ * longer than its replay nobody costs more than the others were in operations,
+ * as where a clock is set. 0 or -1. */
+static int price(struct judge *j, const struct jp_result *r,
+                 const struct jp_processes *p, double worth_us)
+{
+    struct replay_cause *causes = calloc(j->n + 1, sizeof(*causes));
+    struct replay_gain *gains = calloc(j->n + 1, sizeof(*gains));
+    size_t *list = calloc(p->n + 1, (j->n + 1) * sizeof(*list)), n = 0,
+           asked = 0;
+    double *scratch = calloc(p->n + 1, sizeof(*scratch)), all;
+    int rc = causes && gains && list && scratch ? 0 : -1;
+
+    for (size_t i = 0; rc == 0 && i < j->n; i++) {
+        const struct judge_answer *a = &j->answers[i];
+
+        asked += !isfinite(a->cost_us);
+        if (isfinite(a->cost_us) || is_elsewhere(j, a))
+            continue;
+        causes[n] = (struct replay_cause){.kind = REPLAY_LATE,
+                                          .processes = list + n * p->n,
+                                          .comm = -1,
+                                          .from_us = NAN};
+        causes[n].n = list_late(p, a, list + n * p->n);
+        n++;
+    }
+    j->replayed = !asked;
+    if (rc == 0 && asked && !j->replay) {
+        j->replay = replay_create(r, p, &j->replay_state);
+        rc = j->replay ? 0 : -1;
+    }
+    if (rc == 0 && asked && j->replay_state.follows) {
+        j->replayed = true;
+        rc = n ? replay_gains(j->replay, causes, n, gains, &all) : 0;
+        if (rc == 0)
+            take_costs(j, gains);
+        for (size_t i = 0; rc == 0 && i < j->n; i++)
+            if (!isfinite(j->answers[i].cost_us) &&
+                is_elsewhere(j, &j->answers[i]))
+                rc = price_elsewhere(j, &j->answers[i], list,
+                                     list_late(p, &j->answers[i], list));
+    }
+    if (rc == 0)
+        drop_cheap(j, worth_us,
+                   j->kept ? usual_comm(j, p->n, scratch) : INFINITY);
+    free(causes);
+    free(gains);
+    free(list);
+    free(scratch);
     return rc;
+}
+
+/* Prices the stalls of a run that is longer than its timelines: each wait costs
+ * no more than another process was in flight for. */
+static void price_kept_stalls(struct work *w)
+{
+    for (size_t i = 0; i < w->j->n; i++) {
+        struct judge_answer *a = &w->j->answers[i];
+        double most_us;
+
+        if (a->kind != JUDGE_STALL)
+            continue;
+        most_us = judge_kept_wait(w->run, a->process);
+        a->cost_us = 0;
+        for (size_t k = 0; k < a->times; k++)
+            a->cost_us += fmin(a->waits[k].us, most_us);
+        a->worth_us = a->cost_us;
+    }
 }
 
 /* --- all ------------------------------------------------------------------ */
@@ -1595,7 +1610,11 @@ static int judge_all(struct work *w)
     if (rc == 0 && j->n > MOST_NAMED)
         drop_crowd(j);
     free(named);
-    return rc < 0 ? -1 : w->run->kept ? price_kept(w) : price_all(w);
+    if (rc == 0 && w->run->kept)
+        price_kept_stalls(w);
+    return rc == 0 && j->n && !w->run->timed && !w->run->part
+               ? replay_by_order(w)
+               : rc;
 }
 
 /* Follows the clocks, or takes those of the records. 0 or -1. */
@@ -1606,13 +1625,9 @@ static int follow(struct work *w)
     int rc = 0;
 
     if (!run->timed)
-        rc = judge_walk(run, NULL, &j->clock_us);
+        rc = judge_walk(run, &j->clock_us);
     for (size_t p = 0; run->timed && p < w->p->n; p++)
         j->clock_us = fmax(j->clock_us, run->clock[p]);
-    w->together_us = j->clock_us;
-    for (size_t p = 0; run->timed && p < w->p->n; p++)
-        if (run->first[p + 1] > run->first[p])
-            w->together_us = fmin(w->together_us, run->clock[p]);
     for (uint32_t i = 0; run->timed && i < run->n_ops; i++)
         run->net_us[i] = INFINITY;
     for (uint32_t i = 0; run->timed && i < run->first[w->p->n]; i++) {
@@ -1672,7 +1687,6 @@ struct judge *judge_run(const struct jp_result *r, const struct jp_processes *p,
         measure_net(&w);
         rc = judge_all(&w);
     }
-    j->usable = rc == 0;
 out:
     free(w.excess);
     free(w.members);
@@ -1682,7 +1696,10 @@ out:
     free(w.rest);
     free(w.placed);
     free(w.stall);
-    judge_build_fini(&run);
+    judge_build_fini(&run); /* a replay takes as much memory */
+    if (rc == 0 && !j->why)
+        rc = price(j, r, p, w.worth_us);
+    j->usable = rc == 0 && !j->why;
     if (rc < 0) {
         judge_destroy(j);
         return NULL;
@@ -1727,11 +1744,18 @@ bool judge_speaks_of_part(const struct judge *j)
            j->clock_us <= j->run_us;
 }
 
+void judge_drop_replay(struct judge *j)
+{
+    replay_destroy(j->replay);
+    j->replay = NULL;
+}
+
 void judge_destroy(struct judge *j)
 {
     if (!j)
         return;
     judge_drop_answers(j);
+    judge_drop_replay(j);
     free(j->processes);
     free(j->answers);
     free(j);

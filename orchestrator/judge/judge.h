@@ -25,9 +25,9 @@
  * - Excess: own time before an operation, less the median of the other
  *   processes of the role before the same operation of theirs (the same kind
  *   and number).
- * - Cost: how much shorter the run would be without an excess. Each process
- *   spends its own times, one without the excess; an operation ends when its
- *   last member arrives, plus net. With nothing changed that gives the run.
+ * - Cost: how much shorter the run would be without the excess: the share of
+ *   what all that are named cost together (orchestrator/replay/replay.h has the
+ *   formulas).
  *
  * Each interval between two operations is counted once, whatever communicators
  * overlap, so nothing has to be excused. docs/dev/internals.md has an example.
@@ -62,6 +62,7 @@
 
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/identity/processes.h"
+#include "orchestrator/replay/replay.h"
 
 enum { JUDGE_BLOCKS = 32 };
 
@@ -146,8 +147,9 @@ struct judge_answer {
     size_t host;      /* index into processes->hosts */
     double excess_us; /* over the run; NODE: mean of its processes */
     double error_us;  /* its standard error; STALL: 0 */
-    double cost_us;   /* how much shorter the run would be */
-    double part;      /* of its intervals' excess that is its own */
+    double cost_us;  /* how much shorter the run would be (share of replay.h) */
+    double worth_us; /* ... by mending it alone, or after the others */
+    double part;     /* of its intervals' excess that is its own */
     /* The part of the run. ONSET, some of NODE: in which he is late; else all
      * of it. */
     double from, to;    /* its begin and end, 0 to 1 */
@@ -202,16 +204,17 @@ struct judge_process {
 struct judge {
     bool usable; /* otherwise `why`, and nothing else, is set */
     const char *why;
-    bool timed;       /* by start and end, not by durations alone */
-    bool part;        /* only the start of the run was followed */
-    bool kept;        /* ... but all of it is judged: by the own times and the
-                         longest intervals that were kept. net_us is of the
-                         start */
-    bool replayed;    /* with nothing changed the walk gives the run, or nobody
-                         is named whose cost needs it. If not, costs are NAN,
-                         but those of stalls that were kept: operations overlap
-                         in an order that the walk does not follow */
-    uint64_t events;  /* operations of processes */
+    bool timed;    /* by start and end, not by durations alone */
+    bool part;     /* only the start of the run was followed */
+    bool kept;     /* ... but all of it is judged: by the own times and the
+                      longest intervals that were kept. net_us is of the start */
+    bool replayed; /* costs are known. If not, they are NAN, but those of stalls
+                      that were kept: operations overlap in an order that no
+                      replay follows */
+    struct replay *replay; /* by which answers were priced, for who asks what
+                              else costs; NULL: nobody was named */
+    struct replay_state replay_state; /* of it */
+    uint64_t events;                  /* operations of processes */
     uint64_t lacking; /* ... which a member lacked, or that were out of order */
     double clock_us;  /* the longest clock at the end */
     double run_us;    /* the run: as given, or clock_us */
@@ -230,10 +233,14 @@ struct judge {
 };
 
 /* Judges a result. run_us: how long the run was; 0: unknown. Borrows nothing
- * afterwards. NULL: no memory. judge_destroy takes NULL. */
+ * afterwards, but for its replay. NULL: no memory. judge_destroy takes NULL. */
 struct judge *judge_run(const struct jp_result *result,
                         const struct jp_processes *processes, double run_us);
 void judge_destroy(struct judge *judge);
+
+/* Frees the replay, which takes much memory and borrows result and processes.
+ */
+void judge_drop_replay(struct judge *judge);
 
 /* Returns true if names may be given: the whole run was judged, what they cost
  * is known, and clocks by durations are no longer than the run, as they are
@@ -277,6 +284,10 @@ struct judge_item {
     float own_us;
     float at; /* when it arrived, since the process began; then 0 to 1 of the
                  run */
+    /* By durations: */
+    uint32_t place : 30; /* in the order in which its process's items ended */
+    uint32_t joined : 1; /* it began with the one before */
+    uint32_t apart : 1;  /* its operation had ended without it */
 };
 
 /* The longest intervals of a process over the whole run. */
@@ -344,11 +355,10 @@ static inline bool judge_is_paused(const struct jp_result *r, uint64_t from_us,
     return false;
 }
 
-/* Follows the clocks of all processes. own NULL: by durations; sets own_us, at
- * and net_us. Else the processes spend these own times (by item), and the
- * operations net_us. *end_us: the longest clock at the end. 0, or -1: no
+/* Follows the clocks of all processes by durations. Sets own_us, at, place,
+ * joined, apart and net_us. *end_us: the longest clock at the end. 0, or -1: no
  * memory. */
-int judge_walk(struct judge_run *run, const float *own, double *end_us);
+int judge_walk(struct judge_run *run, double *end_us);
 
 /* --- judge_kept.c: a run longer than its timelines. For this room only. --- */
 

@@ -27,10 +27,10 @@ struct waited {
 
 struct walk {
     struct judge_run *run;
-    const float *own; /* NULL: by durations */
-    uint32_t *at;     /* [process] its next item */
-    bool *done;       /* [item] taken before its turn */
-    double *end;      /* [op] the latest end, or arrival, so far */
+    uint32_t *at;   /* [process] its next item */
+    uint32_t *left; /* [process] operations that it has left so far */
+    bool *done;     /* [item] taken before its turn */
+    double *end;    /* [op] the latest end, or arrival, so far */
     uint32_t *arrived;
     bool *over;
     uint32_t *last;  /* [op] the process that arrived last; NOBODY */
@@ -48,31 +48,26 @@ static void leave(struct walk *w, uint32_t process, uint32_t item, double end)
 {
     struct judge_item *x = &w->run->items[item];
     double *clock = &w->run->clock[process];
+    double arrival = end - (double) x->time_us;
 
-    if (!w->own) {
-        double arrival = end - (double) x->time_us;
-
-        x->own_us = (float) fmax(arrival - *clock, 0);
-        x->at = (float) fmax(arrival, *clock);
-    }
+    x->own_us = (float) fmax(arrival - *clock, 0);
+    x->at = (float) fmax(arrival, *clock);
+    x->place = w->left[process]++;
     *clock = fmax(*clock, end);
 }
 
-/* Returns when a process would leave an operation (durations), or reaches it
- * (given own times). */
+/* Returns when a process would leave an operation. */
 static double bid(const struct walk *w, uint32_t process, uint32_t item)
 {
-    return w->run->clock[process] +
-           (double) (w->own ? w->own[item] : w->run->items[item].time_us);
+    return w->run->clock[process] + (double) w->run->items[item].time_us;
 }
 
 /* Ends an operation for all that are at it. */
 static void end_op(struct walk *w, uint32_t op)
 {
-    double end = w->end[op] + (w->own ? (double) w->run->net_us[op] : 0);
+    double end = w->end[op];
 
     w->over[op] = true;
-    w->end[op] = end;
     for (uint32_t p = w->last[op]; p != NOBODY; p = w->prior[p]) {
         leave(w, p, w->at[p], end);
         w->at[p]++;
@@ -85,7 +80,7 @@ static void arrive(struct walk *w, uint32_t op, uint32_t process, uint32_t item)
     float time = w->run->items[item].time_us;
 
     w->end[op] = fmax(w->end[op], bid(w, process, item));
-    if (!w->own && (!w->arrived[op] || time < w->run->net_us[op]))
+    if (!w->arrived[op] || time < w->run->net_us[op])
         w->run->net_us[op] = time;
     w->arrived[op]++;
 }
@@ -124,8 +119,6 @@ static bool cross(struct walk *w, uint32_t p, uint32_t item)
     arrive(w, of[0], q, theirs);
     arrive(w, of[1], p, ahead);
     end = fmax(w->end[of[0]], w->end[of[1]]);
-    if (w->own)
-        end += (double) fmaxf(run->net_us[of[0]], run->net_us[of[1]]);
     for (int k = 0; k < 2; k++) {
         w->over[of[k]] = true;
         w->end[of[k]] = end;
@@ -135,6 +128,7 @@ static bool cross(struct walk *w, uint32_t p, uint32_t item)
     leave(w, q, w->at[q], end);
     leave(w, q, theirs, end);
     w->done[ahead] = w->done[theirs] = true;
+    run->items[ahead].joined = run->items[theirs].joined = true;
     w->at[p]++;
     w->at[q]++;
     w->ready[w->n_ready++] = p;
@@ -145,7 +139,7 @@ static bool cross(struct walk *w, uint32_t p, uint32_t item)
 /* Takes a process to the next operation that it has to wait for. */
 static void go_on(struct walk *w, uint32_t p)
 {
-    const struct judge_run *run = w->run;
+    struct judge_run *run = w->run;
 
     for (; w->at[p] < run->first[p + 1]; w->at[p]++) {
         uint32_t item = w->at[p], op = run->items[item].op;
@@ -163,8 +157,8 @@ static void go_on(struct walk *w, uint32_t p)
             return;
         }
         /* it ended without this member, whose record seemed missing */
-        leave(w, p, item,
-              w->own ? fmax(w->end[op], bid(w, p, item)) : bid(w, p, item));
+        run->items[item].apart = true;
+        leave(w, p, item, bid(w, p, item));
     }
 }
 
@@ -305,9 +299,9 @@ static bool unlock(struct walk *w)
     return true;
 }
 
-int judge_walk(struct judge_run *run, const float *own, double *end_us)
+int judge_walk(struct judge_run *run, double *end_us)
 {
-    struct walk w = {.run = run, .own = own};
+    struct walk w = {.run = run};
     size_t n = run->p->n, ops = (size_t) run->n_ops + 1;
     /* each halt looks at the next records of all processes */
     uint64_t most = HALTS_WORK / (AHEAD * (uint64_t) (n + 1) + run->n_keys) +
@@ -315,6 +309,7 @@ int judge_walk(struct judge_run *run, const float *own, double *end_us)
     int rc = -1;
 
     w.at = calloc(n + 1, sizeof(*w.at));
+    w.left = calloc(n + 1, sizeof(*w.left));
     w.prior = calloc(n + 1, sizeof(*w.prior));
     w.ready = calloc(n + 1, sizeof(*w.ready));
     w.done = calloc((size_t) run->first[n] + 1, sizeof(*w.done));
@@ -325,8 +320,8 @@ int judge_walk(struct judge_run *run, const float *own, double *end_us)
     w.tally = calloc(ops, sizeof(*w.tally));
     w.early = calloc(n + 1, sizeof(*w.early));
     w.keys = calloc((size_t) run->n_keys + 1, sizeof(*w.keys));
-    if (!w.at || !w.prior || !w.ready || !w.done || !w.end || !w.arrived ||
-        !w.over || !w.last || !w.tally || !w.early || !w.keys)
+    if (!w.at || !w.left || !w.prior || !w.ready || !w.done || !w.end ||
+        !w.arrived || !w.over || !w.last || !w.tally || !w.early || !w.keys)
         goto out;
     rc = 0;
     run->lacking = 0;
@@ -346,7 +341,7 @@ int judge_walk(struct judge_run *run, const float *own, double *end_us)
     if (w.halts >= most)
         run->why = "records are not in the order of the operations";
     /* of a part, what was not reached counts for nobody */
-    for (uint32_t p = 0; p < n && !own; p++)
+    for (uint32_t p = 0; p < n; p++)
         for (uint32_t i = w.at[p]; i < run->first[p + 1]; i++)
             if (!w.done[i])
                 run->items[i].own_us = NAN;
@@ -355,6 +350,7 @@ int judge_walk(struct judge_run *run, const float *own, double *end_us)
         *end_us = fmax(*end_us, run->clock[p]);
 out:
     free(w.at);
+    free(w.left);
     free(w.prior);
     free(w.ready);
     free(w.done);

@@ -110,7 +110,7 @@ static double launch_end(const struct replay *x, uint32_t last,
     double time_us = 0;
 
     for (uint32_t k = last - x->events[last].place; k <= last; k++)
-        time_us = fmax(time_us, x->events[k].time_us);
+        time_us = fmax(time_us, (double) x->events[k].time_us);
     return starts[last] + time_us;
 }
 
@@ -255,10 +255,11 @@ static void decide(struct replay *x, uint32_t i, const double *starts,
     if (of == OF_START) {
         e->after = e->before;
         e->after_start = true;
-        e->own_us = lag.us[of];
+        e->own_us = (float) lag.us[of];
         e->queued = lag.us[OF_END] <= QUEUED_US;
     } else if (e->after != e->before && !e->after_start) {
-        e->beside = ended_beside(h, lag.us[OF_END], e->own_us) ? 1 : -1;
+        e->beside = ended_beside(h, lag.us[OF_END], (double) e->own_us) ? 1
+                                                                        : -1;
     }
 }
 
@@ -277,7 +278,7 @@ static void vote(struct replay *x, const struct replay_op *op,
 
         if (!e->beside || (sum ? sum : e->beside) < 0)
             continue;
-        e->own_us = lag_of(x, x->members[k], starts).us[OF_END];
+        e->own_us = (float) lag_of(x, x->members[k], starts).us[OF_END];
         e->after = e->before;
     }
 }
@@ -351,7 +352,7 @@ static bool find_arrival(const struct replay *x, uint32_t i, double *at)
         return false;
     /* In the first pass it arrives when it did in the recording, waits
      * included. */
-    *at = from + (x->own ? x->own[i] : e->own_us);
+    *at = from + (double) (x->own ? x->own[i] : e->own_us);
     if (!x->calibrates || e->after_start)
         *at = fmax(*at, before);
     return true;
@@ -371,18 +372,18 @@ static void calibrate(struct replay *x, struct replay_op *op)
         uint32_t i = x->members[k];
 
         if (!x->afloat[x->events[i].process]) {
-            mean += x->arrive[i] + x->events[i].time_us;
+            mean += x->arrive[i] + (double) x->events[i].time_us;
             placed++;
         }
     }
     if (!placed)
         mean = x->arrive[x->members[op->first]] +
-               x->events[x->members[op->first]].time_us;
+               (double) x->events[x->members[op->first]].time_us;
     else
         mean /= placed;
     for (uint32_t k = op->first; k < op->first + op->n; k++) {
         uint32_t i = x->members[k], p = x->events[i].process;
-        double off = mean - (x->arrive[i] + x->events[i].time_us);
+        double off = mean - (x->arrive[i] + (double) x->events[i].time_us);
 
         if (!x->afloat[p])
             off *= op->loose ? FIND_LOOSE : FIND;
@@ -391,7 +392,7 @@ static void calibrate(struct replay *x, struct replay_op *op)
             (x->first[p + 1] - x->first[p]) / SETTLED)
             x->found[p] += off;
         x->arrive[i] += off;
-        x->leave[i] = x->arrive[i] + x->events[i].time_us;
+        x->leave[i] = x->arrive[i] + (double) x->events[i].time_us;
         latest = fmax(latest, x->arrive[i]);
     }
     for (uint32_t k = op->first; k < op->first + op->n; k++) {
@@ -412,7 +413,7 @@ static void end_op(struct replay *x, struct replay_op *op)
     if (op->n < op->expected) { /* each ends on its own */
         for (uint32_t k = op->first; k < op->first + op->n; k++)
             x->leave[x->members[k]] = x->arrive[x->members[k]] +
-                                      x->events[x->members[k]].time_us;
+                                      (double) x->events[x->members[k]].time_us;
         return;
     }
     if (x->calibrates) {
@@ -428,7 +429,7 @@ static void end_op(struct replay *x, struct replay_op *op)
         if (!op->loose)
             x->leave[i] = latest + net;
         else if (e->net_us < 0) /* it did not wait for others */
-            x->leave[i] = x->arrive[i] + e->time_us;
+            x->leave[i] = x->arrive[i] + (double) e->time_us;
         else
             x->leave[i] = latest + (double) e->net_us * op->scale;
     }
@@ -513,32 +514,39 @@ double replay_pass(struct replay *x, double *own)
 
 /* --- making --------------------------------------------------------------- */
 
-/* Allocates and builds everything. Returns 0 or -1; the caller destroys x. */
-static int make(struct replay *x, struct replay_state *state)
+int replay_make_passes(struct replay *x)
 {
-    size_t n = x->p->n, n_events;
+    size_t n = x->p->n, n_events = x->n_events;
 
-    x->streams = calloc(x->r->n_comms + 1, sizeof(*x->streams));
-    x->first = calloc(n + 1, sizeof(*x->first));
-    x->recorded_us = calloc(n + 1, sizeof(*x->recorded_us));
-    x->from_us = calloc(n + 1, sizeof(*x->from_us));
     x->begin = calloc(n + 1, sizeof(*x->begin));
     x->found = calloc(n + 1, sizeof(*x->found));
     x->afloat = calloc(n + 1, sizeof(*x->afloat));
     x->queued = calloc(n + 1, sizeof(*x->queued));
     x->cursor = calloc(n + 1, sizeof(*x->cursor));
     x->ready = calloc(n + 1, sizeof(*x->ready));
+    x->arrive = calloc(n_events + 1, sizeof(*x->arrive));
+    x->leave = calloc(n_events + 1, sizeof(*x->leave));
+    return x->begin && x->found && x->afloat && x->queued && x->cursor &&
+                   x->ready && x->arrive && x->leave
+               ? 0
+               : -1;
+}
+
+/* Allocates and builds everything. Returns 0 or -1; the caller destroys x. */
+static int make(struct replay *x, struct replay_state *state)
+{
+    size_t n = x->p->n;
+
+    x->streams = calloc(x->r->n_comms + 1, sizeof(*x->streams));
+    x->first = calloc(n + 1, sizeof(*x->first));
+    x->recorded_us = calloc(n + 1, sizeof(*x->recorded_us));
+    x->from_us = calloc(n + 1, sizeof(*x->from_us));
     if (!x->streams || !x->first || !x->recorded_us || !x->from_us ||
-        !x->begin || !x->found || !x->afloat || !x->queued || !x->cursor ||
-        !x->ready || replay_build(x, state) < 0 ||
-        find_followed(x, x->starts) < 0)
+        replay_build(x, state) < 0 || find_followed(x, x->starts) < 0)
         return -1;
     free(x->starts);
     x->starts = NULL;
-    n_events = x->n_events;
-    x->arrive = calloc(n_events + 1, sizeof(*x->arrive));
-    x->leave = calloc(n_events + 1, sizeof(*x->leave));
-    return x->arrive && x->leave ? 0 : -1;
+    return replay_make_passes(x);
 }
 
 /* Runs the first passes, and judges whether the model fits this run: the length
@@ -566,11 +574,7 @@ static void judge(struct replay *x, struct replay_state *state)
     x->calibrates = false;
     x->base_us = replay_pass(x, &state->replayed_us);
     state->run_us = x->base_us;
-    state->usable = x->base_us > 0 &&
-                    fabs(state->replayed_us - state->recorded_us) <=
-                        REPLAY_OFF * state->recorded_us &&
-                    (double) state->lacking <=
-                        REPLAY_LACKING * (double) state->events;
+    replay_judge(state);
 }
 
 struct replay *replay_create(const struct jp_result *result,
@@ -604,6 +608,7 @@ void replay_destroy(struct replay *x)
     free(x->starts);
     free(x->ops);
     free(x->events);
+    free(x->kinds);
     free(x->members);
     free(x->first);
     free(x->recorded_us);

@@ -62,7 +62,7 @@
  * member (lost records) ends for each of the others when it did in the
  * recording.
  *
- * Bounds. At most REPLAY_EVENTS operations of processes, some 110 B each. If
+ * Bounds. At most REPLAY_EVENTS operations of processes, some 75 B each. If
  * there are more, only the first part of all timelines is replayed, equally
  * long for each; `part` is then set, and the gain is of that part of the run. A
  * pass takes O(operations of processes).
@@ -77,11 +77,14 @@
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/identity/processes.h"
 
-enum { REPLAY_EVENTS = 1 << 21 };
+enum { REPLAY_EVENTS = 1 << 22 };
 
 /* Of the run's length, by which the replay may miss it: gains worth telling are
  * a few hundredths of the run. */
 #define REPLAY_OFF 0.01
+/* ... where the question is only whether a cost is worth a search: a replay
+ * that misses more has stopped, or follows another order. */
+#define REPLAY_FAR 0.1
 /* Of the operations, that may have missing members: an arrival that was not
  * recorded causes no wait in the replay. */
 #define REPLAY_LACKING 0.02
@@ -90,8 +93,11 @@ struct operations; /* orchestrator/identity/operations.h */
 struct replay;
 
 struct replay_state {
-    bool usable;        /* otherwise the other fields say why not */
+    bool usable;        /* gains may be told; otherwise the other fields say why
+                           not */
+    bool follows;       /* it is near enough to tell what is worth a search */
     bool part;          /* only the start of the run was replayed */
+    bool by_order;      /* of a run without start and end (replay_of_order) */
     uint64_t events;    /* operations of processes in the replay */
     uint64_t lacking;   /* of these, in operations without all members */
     double recorded_us; /* the recorded length of the longest process */
@@ -130,6 +136,39 @@ struct replay_cause {
 struct replay *replay_create(const struct jp_result *result,
                              const struct jp_processes *processes,
                              struct replay_state *state);
+
+/* An operation of a process of which only the order is known, and how long it
+ * took. */
+struct replay_step {
+    uint32_t op;   /* number of the operation, of all */
+    uint32_t kind; /* equal for processes that do the same */
+    float own_us;  /* from the end of the one before to its arrival */
+    float time_us;
+    bool joined; /* it began with the one before, which it did not wait for */
+    bool apart;  /* it has no other members: they did not wait for it */
+};
+
+struct replay_order {
+    const struct replay_step *steps; /* of process i: first[i] to first[i + 1],
+                                        in the order in which they ended */
+    const uint32_t *first;
+    uint32_t n, n_ops;
+    const uint32_t *comm; /* [op] of the result */
+    const float *net_us;  /* [op] without waiting */
+    uint64_t lacking;     /* of the steps, in operations without all members */
+    double run_us;        /* how long the clocks run that gave own times */
+};
+
+/* The same of a run without start and end. Clocks by durations lack what all
+ * processes compute alike, so gains are shares of state->run_us, which is
+ * shorter than the run. Where operations run beside the computation, each of
+ * them has the same delay once more, so such a gain is an upper bound. Own
+ * times become the peers' median; links are not compared. Borrows the result
+ * and the processes until destroy. NULL: no memory. */
+struct replay *replay_of_order(const struct jp_result *result,
+                               const struct jp_processes *processes,
+                               const struct replay_order *order,
+                               struct replay_state *state);
 void replay_destroy(struct replay *replay); /* takes NULL */
 
 /* What one of several causes costs, as shares of the run's time. NAN: it cannot
@@ -147,8 +186,15 @@ static inline double replay_worth(const struct replay_gain *gain)
     return gain->alone > gain->last ? gain->alone : gain->last;
 }
 
+/* Sets *longer_us to how much longer the replay takes if the own times of some
+ * processes are longer by `rate` of each, and *added_us to how much longer
+ * those of one of them, `of`, are together. By noise *longer_us may be below 0.
+ * 0, or -1: no memory. */
+int replay_slower(struct replay *replay, const size_t *processes, size_t n,
+                  size_t of, double rate, double *longer_us, double *added_us);
+
 /* Fills gains[n] of n causes. *all: without all that can be taken away; NAN:
- * none can. 0, or -1: no memory. Only for a usable replay. */
+ * none can. 0, or -1: no memory. Only for a replay that follows the run. */
 int replay_gains(struct replay *replay, const struct replay_cause *causes,
                  size_t n, struct replay_gain *gains, double *all);
 

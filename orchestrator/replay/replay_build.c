@@ -252,9 +252,9 @@ static void follow(struct replay *x, uint32_t i, uint32_t first,
     e->after_start = f->ended == REPLAY_NONE && i > first;
     if (e->after_start) {
         e->after = i - 1;
-        e->own_us = x->starts[i] - x->starts[i - 1];
+        e->own_us = (float) (x->starts[i] - x->starts[i - 1]);
     } else if (e->after != REPLAY_NONE) {
-        e->own_us = (double) start_us - (double) f->ended_us;
+        e->own_us = (float) ((double) start_us - (double) f->ended_us);
     }
 }
 
@@ -291,7 +291,7 @@ static uint32_t put_launch(struct replay *x, uint32_t process, uint32_t first,
         *e = (struct replay_event){
             .op = op,
             .process = process,
-            .time_us = (double) (exchange ? time_us : raw[i].time_us),
+            .time_us = (float) (exchange ? time_us : raw[i].time_us),
             .role = role_of(&raw[i], exchange),
             .place = (uint16_t) (put < UINT16_MAX ? put : UINT16_MAX),
             .before = s->last != REPLAY_NONE &&
@@ -436,9 +436,8 @@ static int put_all(struct replay *x, struct replay_state *state)
     return rc;
 }
 
-/* Lists the events of each operation: a counting sort by operation. Returns 0
- * or -1. */
-static int find_members(struct replay *x)
+/* A counting sort by operation. */
+int replay_find_members(struct replay *x)
 {
     uint32_t at = 0;
 
@@ -460,5 +459,5 @@ static int find_members(struct replay *x)
 
 int replay_build(struct replay *x, struct replay_state *state)
 {
-    return put_all(x, state) < 0 || find_members(x) < 0 ? -1 : 0;
+    return put_all(x, state) < 0 || replay_find_members(x) < 0 ? -1 : 0;
 }

@@ -2,6 +2,8 @@
 #ifndef JP_REPLAY_REPLAY_RUN_H
 #define JP_REPLAY_REPLAY_RUN_H
 
+#include <math.h>
+
 #include "common/hash.h"
 #include "orchestrator/replay/replay.h"
 
@@ -10,9 +12,9 @@
 /* One process in one operation. What it follows is an event of the same
  * process. */
 struct replay_event {
-    double own_us;  /* time from what it follows to its arrival */
-    double time_us; /* time from its arrival to its end */
-    float net_us;   /* its end after the last arrival, in the first pass */
+    float own_us;  /* time from what it follows to its arrival */
+    float time_us; /* time from its arrival to its end */
+    float net_us;  /* its end after the last arrival, in the first pass */
     uint32_t op, process;
     uint32_t after;   /* NONE: the first */
     uint32_t before;  /* the event before it in its communicator; NONE: there is
@@ -70,8 +72,9 @@ struct replay {
     size_t room_ops;
     struct replay_event *events;
     uint32_t n_events, room_events;
-    double *starts; /* start of events after their process' first one, us; only
-                       while events are collected */
+    double *starts;  /* start of events after their process' first one, us; only
+                        while events are collected */
+    uint32_t *kinds; /* [event] of a run by its order; else NULL */
     uint32_t *members;   /* events of operations */
     uint32_t *first;     /* [process] of its events, and the end */
     double *recorded_us; /* [process] from its first start to its last end */
@@ -79,11 +82,11 @@ struct replay {
     uint32_t longest;    /* the process of the longest */
     double base_us;      /* the whole run's length with nothing changed */
     /* during a pass */
-    const double *own; /* own times that replace the events'; NULL: none */
-    bool calibrates;   /* in the first pass */
-    double *begin;     /* [process] when it begins */
-    double *found;     /* [process] how far its clock has moved by then */
-    bool *afloat;      /* [process] its clock is not aligned yet */
+    const float *own; /* own times that replace the events'; NULL: none */
+    bool calibrates;  /* in the first pass */
+    double *begin;    /* [process] when it begins */
+    double *found;    /* [process] how far its clock has moved by then */
+    bool *afloat;     /* [process] its clock is not aligned yet */
     bool *queued;
     uint32_t *cursor, *ready;
     double *arrive, *leave; /* [event] */
@@ -92,6 +95,26 @@ struct replay {
 /* Fills events, operations and members, and `part` and `share`. 0, or -1: no
  * memory. */
 int replay_build(struct replay *replay, struct replay_state *state);
+
+/* Sets usable and follows: whether the replay with nothing changed is the run.
+ */
+static inline void replay_judge(struct replay_state *state)
+{
+    double off = fabs(state->replayed_us - state->recorded_us);
+    bool whole = state->run_us > 0 &&
+                 (double) state->lacking <=
+                     REPLAY_LACKING * (double) state->events;
+
+    state->usable = whole && off <= REPLAY_OFF * state->recorded_us;
+    state->follows = whole && off <= REPLAY_FAR * state->recorded_us;
+}
+
+/* Lists the events of each operation. 0, or -1: no memory. */
+int replay_find_members(struct replay *replay);
+
+/* Makes what a pass needs, for n processes and as many events as there are. 0,
+ * or -1: no memory; the caller destroys. */
+int replay_make_passes(struct replay *replay);
 
 static inline uint64_t replay_mix(uint64_t x)
 {
@@ -108,6 +131,13 @@ static inline uint64_t replay_kind_of(const struct replay *x, uint32_t event)
     uint64_t func = op->pair ? UINT32_MAX : (uint32_t) x->keys[op->key].key;
 
     return replay_mix(func << 32 | x->r->comms[op->comm].n_ranks);
+}
+
+/* What work an event is: equal for processes that do the same. */
+static inline uint64_t replay_work_of(const struct replay *x, uint32_t event)
+{
+    return x->kinds ? x->kinds[event]
+                    : replay_kind_of(x, event) ^ x->events[event].role;
 }
 
 /* Replays and returns the run's length, and in *own that of the longest

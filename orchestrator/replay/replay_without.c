@@ -63,8 +63,7 @@ static uint64_t sort_streams(struct replay *x, size_t process, uint32_t *order)
         order[s->last++] = i;
     }
     for (uint32_t k = 0; k < n; k++)
-        hash = replay_mix(hash ^ replay_kind_of(x, order[k]) ^
-                          x->events[order[k]].role);
+        hash = replay_mix(hash ^ replay_work_of(x, order[k]));
     return hash;
 }
 
@@ -121,7 +120,7 @@ static double peers_median(const struct replay *x, const struct peers *peers,
 
     for (size_t q = 0; q < peers->n; q++)
         if (q != without)
-            v[n++] = x->events[peers->theirs[q][k]].own_us;
+            v[n++] = (double) x->events[peers->theirs[q][k]].own_us;
     return stats_median(v, n);
 }
 
@@ -146,7 +145,7 @@ static int by_excess(const void *a, const void *b)
  * each window of the run it takes as long as the peer, distributed over the
  * operations as before. */
 static void take_shares(const struct replay *x, const struct peers *peers,
-                        double *own)
+                        float *own)
 {
     for (unsigned w = 0; w < WINDOWS; w++) {
         uint32_t from = (uint32_t) ((uint64_t) peers->events * w / WINDOWS);
@@ -154,11 +153,11 @@ static void take_shares(const struct replay *x, const struct peers *peers,
         double mine = 0, theirs = 0;
 
         for (uint32_t k = from; k < to; k++) {
-            mine += x->events[peers->mine[k]].own_us;
-            theirs += x->events[peers->theirs[0][k]].own_us;
+            mine += (double) x->events[peers->mine[k]].own_us;
+            theirs += (double) x->events[peers->theirs[0][k]].own_us;
         }
         for (uint32_t k = from; mine > 0 && theirs >= 0 && k < to; k++)
-            own[peers->mine[k]] *= theirs / mine;
+            own[peers->mine[k]] *= (float) (theirs / mine);
     }
 }
 
@@ -170,7 +169,7 @@ static bool is_hidden(const struct replay *x, const struct peers *peers,
     size_t queued = 0;
 
     for (size_t q = 0; q < peers->n; q++)
-        queued += x->events[peers->theirs[q][k]].queued;
+        queued += (double) x->events[peers->theirs[q][k]].queued;
     return 2 * queued > peers->n && !x->events[peers->mine[k]].queued;
 }
 
@@ -182,7 +181,7 @@ static double hidden_ratio(const struct replay *x, const struct peers *peers)
 
     for (uint32_t k = 0; k < peers->events; k++)
         if (!is_hidden(x, peers, k) && !x->events[peers->mine[k]].queued) {
-            mine += x->events[peers->mine[k]].own_us;
+            mine += (double) x->events[peers->mine[k]].own_us;
             theirs += peers_median(x, peers, k, SIZE_MAX);
         }
     return mine > 0 && theirs > 0 ? fmin(theirs / mine, 1) : 1;
@@ -194,7 +193,7 @@ static double hidden_ratio(const struct replay *x, const struct peers *peers)
  * is kept. Replacing it by the median would remove that scatter as well and
  * overestimate the gain. Returns 0 or -1. */
 static int take_excess(const struct replay *x, const struct peers *peers,
-                       double *own)
+                       float *own)
 {
     uint32_t n = peers->events;
     size_t pools = peers->n < POOL ? peers->n : POOL;
@@ -205,10 +204,10 @@ static int take_excess(const struct replay *x, const struct peers *peers,
 
     for (uint32_t k = 0; rc == 0 && k < n; k++) {
         mine[k].k = k;
-        mine[k].us = x->events[peers->mine[k]].own_us -
+        mine[k].us = (double) x->events[peers->mine[k]].own_us -
                      peers_median(x, peers, k, SIZE_MAX);
         for (size_t q = 0; q < pools; q++)
-            pool[q * n + k] = x->events[peers->theirs[q][k]].own_us -
+            pool[q * n + k] = (double) x->events[peers->theirs[q][k]].own_us -
                               peers_median(x, peers, k, q);
     }
     if (rc == 0 && n) {
@@ -216,25 +215,40 @@ static int take_excess(const struct replay *x, const struct peers *peers,
         stats_sort(pool, pools * n);
     }
     for (uint32_t i = 0; rc == 0 && i < n; i++) {
-        double *to = &own[peers->mine[mine[i].k]];
+        float *to = &own[peers->mine[mine[i].k]];
 
         if (is_hidden(x, peers, mine[i].k))
-            *to *= shorter;
+            *to *= (float) shorter;
         else
-            *to = fmax(*to - mine[i].us + pool[i * pools + pools / 2],
-                       fmin(*to, 0));
+            *to = (float) fmax((double) *to - mine[i].us +
+                                   pool[i * pools + pools / 2],
+                               fmin((double) *to, 0));
     }
     free(mine);
     free(pool);
     return rc;
 }
 
+/* Mends a process of a run by its order. By durations alone, own times vary
+ * against each other, as whoever is last makes others early: scatter that was
+ * put back would be somebody else's. So they become the peers' median. */
+static void take_median(const struct replay *x, const struct peers *peers,
+                        float *own)
+{
+    for (uint32_t k = 0; k < peers->events; k++)
+        own[peers->mine[k]] = (float) peers_median(x, peers, k, SIZE_MAX);
+}
+
 /* Gives a process the own times that it would have without the cause. Nothing
  * changes without a peer. Returns 0 or -1. */
-static int mend(struct replay *x, const struct peers *peers, double *own)
+static int mend(struct replay *x, const struct peers *peers, float *own)
 {
     if (peers->n == 1)
         take_shares(x, peers, own);
+    if (peers->n > 1 && x->kinds) {
+        take_median(x, peers, own);
+        return 0;
+    }
     return peers->n > 1 ? take_excess(x, peers, own) : 0;
 }
 
@@ -242,7 +256,7 @@ static int mend(struct replay *x, const struct peers *peers, double *own)
 struct culprit {
     size_t process;
     uint32_t *order; /* its events, in order of streams */
-    double *own;     /* of its events, as they come */
+    float *own;      /* of its events, as they come */
     bool hides;      /* others stood in line for it */
 };
 
@@ -262,7 +276,7 @@ static int find_likes(struct replay *x, const bool *culprit, bool *only,
 /* Fills a culprit. culprit: [process] of all causes; only: of this one. own:
  * room for all events. Returns 1; 0 if it has no peers; -1 without memory. */
 static int mend_culprit(struct replay *x, const bool *culprit, bool *only,
-                        double *own, struct culprit *to)
+                        float *own, struct culprit *to)
 {
     uint32_t n = count_of(x, to->process);
     struct peers peers;
@@ -292,7 +306,7 @@ static int mend_culprit(struct replay *x, const bool *culprit, bool *only,
  * process that stood in line for several culprits keeps the longest of these
  * times. released: [event] already shortened for another culprit. Returns 0 or
  * -1. */
-static int release(struct replay *x, const struct culprit *c, double *own,
+static int release(struct replay *x, const struct culprit *c, float *own,
                    bool *released)
 {
     uint32_t n = count_of(x, c->process);
@@ -308,11 +322,11 @@ static int release(struct replay *x, const struct culprit *c, double *own,
             continue;
         for (uint32_t k = 0; k < n; k++) {
             uint32_t i = order[k], culprit = c->order[k];
-            double most = fmin(x->events[i].own_us, own[culprit]);
+            float most = fminf(x->events[i].own_us, own[culprit]);
 
             if (!x->events[i].queued || x->events[culprit].queued)
                 continue;
-            own[i] = released[i] ? fmax(own[i], most) : most;
+            own[i] = released[i] ? fmaxf(own[i], most) : most;
             released[i] = true;
         }
     }
@@ -323,12 +337,12 @@ static int release(struct replay *x, const struct culprit *c, double *own,
 /* --- stages --------------------------------------------------------------- */
 
 /* Returns the sum of a process's own times. */
-static double sum_own(const struct replay *x, size_t process, const double *own)
+static double sum_own(const struct replay *x, size_t process, const float *own)
 {
     double sum = 0;
 
     for (uint32_t i = x->first[process]; i < x->first[process + 1]; i++)
-        sum += own[i];
+        sum += (double) own[i];
     return sum;
 }
 
@@ -345,7 +359,7 @@ static uint32_t count_stages(const struct replay_cause *cause)
 /* Scales own times so that each stage's processes spend the mean of all stages:
  * the work stays, evenly divided. Returns 0 or -1. */
 static int even_stages(const struct replay *x, const struct replay_cause *cause,
-                       double *own)
+                       float *own)
 {
     uint32_t stages = count_stages(cause);
     double *sum = calloc(2 * (size_t) stages + 1, sizeof(*sum));
@@ -365,7 +379,7 @@ static int even_stages(const struct replay *x, const struct replay_cause *cause,
         double stage = sum[cause->stage[i]] / count[cause->stage[i]];
 
         for (uint32_t k = x->first[p]; stage > 0 && k < x->first[p + 1]; k++)
-            own[k] *= mean / stage;
+            own[k] *= (float) (mean / stage);
     }
     free(sum);
     return 0;
@@ -598,7 +612,7 @@ static void free_changes(struct change *changes, size_t n)
 /* Mends all processes of a cause. It is unknown if one of them has no peers.
  * culprit: [process] of all causes; only, own: scratch. Returns 0 or -1. */
 static int prepare_late(struct replay *x, const bool *culprit, bool *only,
-                        double *own, struct change *to)
+                        float *own, struct change *to)
 {
     const struct replay_cause *cause = to->cause;
     size_t known = 0;
@@ -626,7 +640,7 @@ static int prepare_late(struct replay *x, const bool *culprit, bool *only,
 
 /* Finds what each cause changes. Returns 0 or -1. */
 static int prepare(struct replay *x, const struct replay_cause *causes,
-                   size_t n, double *own, struct change *changes)
+                   size_t n, float *own, struct change *changes)
 {
     bool *culprit = calloc(2 * x->p->n + 1, sizeof(*culprit));
     int rc = culprit ? 0 : -1;
@@ -643,7 +657,7 @@ static int prepare(struct replay *x, const struct replay_cause *causes,
             rc = prepare_late(x, culprit, culprit + x->p->n, own, to);
         } else if (causes[i].kind == REPLAY_STAGES) {
             to->known = count_stages(&causes[i]) > 1;
-        } else {
+        } else if (!x->kinds) {
             to->scale = calloc((size_t) x->n_ops + 1, sizeof(*to->scale));
             rc = to->scale ? hasten_links(x, &causes[i], to->scale) : -1;
             to->known = rc > 0;
@@ -658,7 +672,7 @@ static int prepare(struct replay *x, const struct replay_cause *causes,
  * for several culprits, so these are mended before. released: scratch. Returns
  * 0 or -1. */
 static int change_own(struct replay *x, const struct change *changes,
-                      const bool *chosen, size_t n, double *own, bool *released)
+                      const bool *chosen, size_t n, float *own, bool *released)
 {
     int rc = 0;
 
@@ -688,7 +702,7 @@ struct asked {
     struct change *changes;
     size_t n;
     bool *chosen;
-    double *own;
+    float *own;
     bool *released;
 };
 
@@ -784,4 +798,31 @@ int replay_gains(struct replay *x, const struct replay_cause *causes, size_t n,
     free(a.own);
     free(a.released);
     return rc;
+}
+
+int replay_slower(struct replay *x, const size_t *processes, size_t n,
+                  size_t of, double rate, double *longer_us, double *added_us)
+{
+    float *own = calloc((size_t) x->n_events + 1, sizeof(*own));
+    double one;
+
+    if (!own)
+        return -1;
+    for (uint32_t i = 0; i < x->n_events; i++)
+        own[i] = x->events[i].own_us;
+    *added_us = 0;
+    for (size_t i = 0; i < n; i++)
+        /* not the first: it has no own time */
+        for (uint32_t k = x->first[processes[i]] + 1;
+             k < x->first[processes[i] + 1]; k++) {
+            float more = x->events[k].own_us * (float) rate;
+
+            own[k] += more;
+            *added_us += processes[i] == of ? (double) more : 0;
+        }
+    x->own = own;
+    *longer_us = replay_pass(x, &one) - x->base_us;
+    x->own = NULL;
+    free(own);
+    return 0;
 }

@@ -133,7 +133,10 @@ static void tile_lost(const struct jp_report *report,
         SAY(t->value, "%s", plain_share(run ? f->of_run : f->share, share));
         /* the gain from a replay without the fault is better than the cost
          * alone */
-        if (isfinite(f->gain) && f->gain > 0)
+        if (f->gain_all > 0)
+            SAY(more, "Without all causes the run takes %s less",
+                plain_share(f->gain_all, gain));
+        else if (isfinite(f->gain) && f->gain > 0)
             SAY(more, "Without it the run takes %s less",
                 plain_share(f->gain, gain));
         else if (isfinite(f->cost_us))
