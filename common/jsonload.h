@@ -11,6 +11,7 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/error.h"
 
@@ -132,6 +133,36 @@ static inline json_t *jsonload(enum jsonload_kind kind, const char *name,
     json_error_t why;
 
     return jsonload_at(kind, name, text, len, flags, &why, err);
+}
+
+/* --- members of a tree -----------------------------------------------------
+ *
+ * Of an object, which may be NULL or something else: then it has no members. */
+
+/* The text of a member, borrowed; "" if it is none. */
+static inline const char *jsonload_text(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+/* The integer of a member; `otherwise` if it is none. */
+static inline int64_t jsonload_int(const json_t *object, const char *key,
+                                   int64_t otherwise)
+{
+    const json_t *value = json_object_get(object, key);
+
+    return json_is_integer(value) ? json_integer_value(value) : otherwise;
+}
+
+/* The same, if it is not negative. */
+static inline uint64_t jsonload_count(const json_t *object, const char *key,
+                                      uint64_t otherwise)
+{
+    int64_t n = jsonload_int(object, key, -1);
+
+    return n >= 0 ? (uint64_t) n : otherwise;
 }
 
 #endif

@@ -13,23 +13,6 @@
 #include "common/num.h"
 #include "common/quote.h"
 
-/* A count; 0 if it is missing. */
-static uint64_t count_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    json_int_t n = json_is_integer(value) ? json_integer_value(value) : 0;
-
-    return n > 0 ? (uint64_t) n : 0;
-}
-
-/* A text; "" if it is missing. */
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
-}
-
 /* The node's agent.json, or NULL. The caller releases it. */
 static json_t *load(const char *step_dir, const char *node)
 {
@@ -69,9 +52,10 @@ static void take_unwatched(struct jp_agents *a, const char *node,
 {
     const json_t *pids = json_object_get(module, "left_pids");
     bool ended = json_is_false(json_object_get(module, "running"));
-    struct jp_unwatched u = {.left = count_of(module, "left_out"),
-                             .left_comms = count_of(module, "left_comms")};
-    const char *why = text_of(module, "why");
+    struct jp_unwatched u = {
+        .left = jsonload_count(module, "left_out", 0),
+        .left_comms = jsonload_count(module, "left_comms", 0)};
+    const char *why = jsonload_text(module, "why");
 
     if (!(ended && *why) && !u.left && !u.left_comms)
         return;
@@ -90,12 +74,12 @@ static void take_module(struct jp_agents *a, const char *node,
                         const json_t *module, uint32_t period_ms)
 {
     const json_t *list = json_object_get(module, "frameworks");
-    uint64_t period = count_of(module, "period_ms");
-    const char *why = text_of(module, "why");
+    uint64_t period = jsonload_count(module, "period_ms", 0);
+    const char *why = jsonload_text(module, "why");
     char clean[160];
 
-    a->bytes = num_add(a->bytes, count_of(module, "bytes"));
-    if (!strcmp(text_of(module, "name"), "live"))
+    a->bytes = num_add(a->bytes, jsonload_count(module, "bytes", 0));
+    if (!strcmp(jsonload_text(module, "name"), "live"))
         take_unwatched(a, node, module);
     /* the module has lengthened its period to keep its budget */
     if (period_ms && period > period_ms && period <= UINT32_MAX) {
@@ -110,7 +94,8 @@ static void take_module(struct jp_agents *a, const char *node,
     for (size_t i = 0; i < json_array_size(list) && i < LOADED_MAX; i++) {
         const json_t *one = json_array_get(list, i);
 
-        add_loaded(a, text_of(one, "name"), text_of(one, "version"));
+        add_loaded(a, jsonload_text(one, "name"),
+                   jsonload_text(one, "version"));
     }
 }
 
@@ -118,12 +103,13 @@ static void take_record(struct jp_agents *a, const char *node,
                         const json_t *root, uint32_t period_ms)
 {
     const json_t *modules = json_object_get(root, "modules");
-    uint64_t start = count_of(root, "start_us"), end = count_of(root, "end_us");
-    uint64_t rss = count_of(root, "max_rss_bytes"), child = 0;
+    uint64_t start = jsonload_count(root, "start_us", 0),
+             end = jsonload_count(root, "end_us", 0);
+    uint64_t rss = jsonload_count(root, "max_rss_bytes", 0), child = 0;
 
     a->nodes++;
-    a->cpu_us = num_add(a->cpu_us, count_of(root, "cpu_us"));
-    a->wakeups = num_add(a->wakeups, count_of(root, "wakeups"));
+    a->cpu_us = num_add(a->cpu_us, jsonload_count(root, "cpu_us", 0));
+    a->wakeups = num_add(a->wakeups, jsonload_count(root, "wakeups", 0));
     /* a clock that was set may make an agent end before it began */
     if (end > start)
         a->lived_us = num_add(a->lived_us, end - start);
@@ -131,7 +117,7 @@ static void take_record(struct jp_agents *a, const char *node,
         const json_t *module = json_array_get(modules, i);
 
         /* the child that samples GPUs is a process of its own */
-        child = num_add(child, count_of(module, "gpu_max_rss_bytes"));
+        child = num_add(child, jsonload_count(module, "gpu_max_rss_bytes", 0));
         take_module(a, node, module, period_ms);
     }
     rss = num_add(rss, child);

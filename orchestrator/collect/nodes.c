@@ -67,20 +67,15 @@ static json_t *load(const char *folder, const char *name,
 static uint64_t get_number(const json_t *json, const char *key, uint64_t max,
                            uint64_t otherwise)
 {
-    const json_t *value = json_object_get(json, key);
-    json_int_t n = json_integer_value(value);
+    uint64_t n = jsonload_count(json, key, UINT64_MAX);
 
-    return json_is_integer(value) && n >= 0 && (uint64_t) n <= max
-               ? (uint64_t) n
-               : otherwise;
+    return n <= max ? n : otherwise;
 }
 
 /* The text of a member, "" if there is none. Caller frees; NULL: no memory. */
 static char *get_text(const json_t *json, const char *key)
 {
-    const char *value = json_string_value(json_object_get(json, key));
-
-    return strdup(value ? value : "");
+    return strdup(jsonload_text(json, key));
 }
 
 /* Reads node.json of folder into *node and *step. Both are zeroed by the

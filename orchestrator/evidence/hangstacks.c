@@ -45,25 +45,9 @@ struct hangstacks_tree {
 static void copy_member(char *to, size_t size, const json_t *object,
                         const char *key)
 {
-    const char *text = json_string_value(json_object_get(object, key));
+    const char *text = jsonload_text(object, key);
 
-    stacktree_copy(to, size, text ? text : "", text ? strlen(text) : 0);
-}
-
-/* Returns a member's number, or `none`. */
-static int64_t number(const json_t *object, const char *key, int64_t none)
-{
-    const json_t *value = json_object_get(object, key);
-
-    return json_is_integer(value) ? json_integer_value(value) : none;
-}
-
-/* Negative numbers count as 0. */
-static uint64_t count_of(const json_t *object, const char *key)
-{
-    int64_t n = number(object, key, 0);
-
-    return n > 0 ? (uint64_t) n : 0;
+    stacktree_copy(to, size, text, strlen(text));
 }
 
 /* --- evidence.json -------------------------------------------------------- */
@@ -95,7 +79,7 @@ static void read_threads(struct hangstacks *view, size_t process,
     json_array_foreach(threads, i, thread)
     {
         const json_t *after = json_object_get(thread, "cpu_ms_after");
-        int64_t tid = number(thread, "tid", -1);
+        int64_t tid = jsonload_int(thread, "tid", -1);
         char state[2];
 
         /* One letter; a longer text is truncated. */
@@ -145,12 +129,12 @@ static int add_process(struct hangstacks *view, const char *node,
     stacktree_copy(p->node, sizeof(p->node), node, strlen(node));
     /* Names of a process are adjacent, starting here. */
     view->tree->first[view->n_processes - 1] = view->tree->n_names;
-    p->pid = number(one, "pid", -1);
-    p->task = number(one, "task", -1);
+    p->pid = jsonload_int(one, "pid", -1);
+    p->task = jsonload_int(one, "task", -1);
     p->role = role_word(one);
     p->there = json_is_true(json_object_get(one, "there"));
-    p->read_bytes = count_of(one, "read_bytes");
-    p->written_bytes = count_of(one, "written_bytes");
+    p->read_bytes = jsonload_count(one, "read_bytes", 0);
+    p->written_bytes = jsonload_count(one, "written_bytes", 0);
     read_threads(view, view->n_processes - 1, json_object_get(one, "threads"));
     return 0;
 }
@@ -172,8 +156,8 @@ static int add_part(struct hangstacks *view, const char *node,
     copy_member(p->part, sizeof(p->part), one, "part");
     copy_member(p->file, sizeof(p->file), one, "file");
     copy_member(p->why, sizeof(p->why), one, "why");
-    p->pid = number(one, "pid", 0);
-    p->ms = count_of(one, "ms");
+    p->pid = jsonload_int(one, "pid", 0);
+    p->ms = jsonload_count(one, "ms", 0);
     return 0;
 }
 
@@ -195,10 +179,10 @@ static bool has_ras(const struct hangstacks *view,
 /* Adds a row of RAS, unless it is known. Returns -1 without memory. */
 static int add_ras(struct hangstacks *view, const char *node, const json_t *one)
 {
-    struct hangstacks_ras row = {.rank = number(one, "rank", -1),
-                                 .pid = number(one, "pid", -1),
-                                 .launched = count_of(one, "launched"),
-                                 .most = count_of(one, "most")};
+    struct hangstacks_ras row = {.rank = jsonload_int(one, "rank", -1),
+                                 .pid = jsonload_int(one, "pid", -1),
+                                 .launched = jsonload_count(one, "launched", 0),
+                                 .most = jsonload_count(one, "most", 0)};
 
     stacktree_copy(row.node, sizeof(row.node), node, strlen(node));
     copy_member(row.kind, sizeof(row.kind), one, "kind");
@@ -243,7 +227,7 @@ int hangstacks_add_summary(struct hangstacks *view, const char *text,
     /* All nodes have the same sentence. */
     if (!*view->hang)
         copy_member(view->hang, sizeof(view->hang), root, "hang");
-    taken_us = count_of(root, "taken_us");
+    taken_us = jsonload_count(root, "taken_us", 0);
     /* The earliest evidence counts. */
     if (taken_us && (!view->taken_us || taken_us < view->taken_us))
         view->taken_us = taken_us;

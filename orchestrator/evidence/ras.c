@@ -99,31 +99,15 @@ static void mend_commas(char *text, size_t len)
     }
 }
 
-/* Returns a member's text; "" if it is missing. */
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *s = json_string_value(json_object_get(object, key));
-
-    return s ? s : "";
-}
-
-/* Returns a member's number; -1 if it is missing. */
-static int64_t number_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-
-    return json_is_integer(value) ? json_integer_value(value) : -1;
-}
-
 /* Makes a row for a rank. */
 static struct ras_row row_of(const json_t *rank, uint64_t comm,
                              enum ras_kind kind)
 {
     struct ras_row row = {.kind = kind,
                           .comm = comm,
-                          .rank = number_of(rank, "rank"),
-                          .pid = number_of(rank, "pid")};
-    const char *host = text_of(rank, "host");
+                          .rank = jsonload_int(rank, "rank", -1),
+                          .pid = jsonload_int(rank, "pid", -1)};
+    const char *host = jsonload_text(rank, "host");
 
     stacktree_copy(row.host, sizeof(row.host), host, strlen(host));
     return row;
@@ -140,14 +124,16 @@ static int add_behind(struct ras_answer *out, json_t *ranks, uint64_t comm,
 
     json_array_foreach(ranks, i, rank)
     {
-        int64_t n = number_of(json_object_get(rank, "collective_counts"), func);
+        int64_t n =
+            jsonload_int(json_object_get(rank, "collective_counts"), func, -1);
 
         if (n > 0 && (uint64_t) n > most)
             most = (uint64_t) n;
     }
     json_array_foreach(ranks, i, rank)
     {
-        int64_t n = number_of(json_object_get(rank, "collective_counts"), func);
+        int64_t n =
+            jsonload_int(json_object_get(rank, "collective_counts"), func, -1);
         struct ras_row row = row_of(rank, comm, RAS_BEHIND);
 
         /* A rank without the counter cannot be compared. */
@@ -171,7 +157,7 @@ static int add_errors(struct ras_answer *out, json_t *ranks, uint64_t comm)
     json_array_foreach(ranks, i, rank)
     {
         const json_t *status = json_object_get(rank, "status");
-        int64_t error = number_of(status, "async_error");
+        int64_t error = jsonload_int(status, "async_error", -1);
         struct ras_row row = row_of(rank, comm, RAS_ERROR);
 
         /* 7 is ncclInProgress, not an error */
@@ -213,12 +199,12 @@ static int read_comm(struct ras_answer *out, const json_t *one,
     /* The functions that RAS counts. */
     static const char *const funcs[] = {"Broadcast", "Reduce", "AllGather",
                                         "ReduceScatter", "AllReduce"};
-    uint64_t hash = strtoull(text_of(one, "hash"), NULL, 16);
+    uint64_t hash = strtoull(jsonload_text(one, "hash"), NULL, 16);
     json_t *ranks = json_object_get(one, "ranks"), *rank;
     size_t i;
 
     json_array_foreach(ranks, i, rank)
-        note_pid(out, number_of(rank, "pid"), pids, n_pids);
+        note_pid(out, jsonload_int(rank, "pid", -1), pids, n_pids);
     for (i = 0; i < sizeof(funcs) / sizeof(*funcs); i++)
         if (add_behind(out, ranks, hash, funcs[i]) < 0)
             return -1;
@@ -252,8 +238,8 @@ static int read_json(struct ras_answer *out, const char *begin,
         return -1;
     out->json = true;
     stacktree_copy(out->release, sizeof(out->release),
-                   text_of(root, "nccl_version"),
-                   strlen(text_of(root, "nccl_version")));
+                   jsonload_text(root, "nccl_version"),
+                   strlen(jsonload_text(root, "nccl_version")));
     out->n_comms = json_array_size(json_object_get(root, "communicators"));
     i = 0;
     json_array_foreach(json_object_get(root, "communicators"), i,
@@ -261,7 +247,8 @@ static int read_json(struct ras_answer *out, const char *begin,
                                 read_comm(out, one, pids, n_pids) < 0)
         rc = error_set(err, "out of memory");
     /* -1, if it is missing, becomes very large. */
-    i = (size_t) number_of(json_object_get(root, "ras"), "timeouts_count");
+    i = (size_t) jsonload_int(json_object_get(root, "ras"), "timeouts_count",
+                              -1);
     out->timeouts = i <= RAS_ANSWER_MAX ? i : 0;
     json_decref(root);
     return rc;

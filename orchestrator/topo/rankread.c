@@ -82,27 +82,26 @@ static const char *keep_text(struct jp_rank_records *r, const char *text)
 static const char *keep_member(struct jp_rank_records *r, const json_t *object,
                                const char *key)
 {
-    return keep_text(r, json_string_value(json_object_get(object, key)));
+    return keep_text(r, jsonload_text(object, key));
 }
 
 /* Returns a number of an object that is not negative, or `otherwise`. */
 static int64_t number_of(const json_t *object, const char *key,
                          int64_t otherwise)
 {
-    const json_t *value = json_object_get(object, key);
-    json_int_t n = json_integer_value(value);
+    int64_t n = jsonload_int(object, key, -1);
 
-    return json_is_integer(value) && n >= 0 ? n : otherwise;
+    return n >= 0 ? n : otherwise;
 }
 
 /* Unknown words count as the weakest source. */
 static enum jp_rank_source source_of(const json_t *object)
 {
-    const char *word = json_string_value(json_object_get(object, "source"));
+    const char *word = jsonload_text(object, "source");
 
-    if (word && strcmp(word, "recorder") == 0)
+    if (strcmp(word, "recorder") == 0)
         return JP_RANK_FROM_RECORDER;
-    if (word && strcmp(word, "nccl_log") == 0)
+    if (strcmp(word, "nccl_log") == 0)
         return JP_RANK_FROM_NCCL_LOG;
     return JP_RANK_FROM_FILE_NAME;
 }

@@ -11,14 +11,6 @@
 #include "orchestrator/topo/busid.h"
 #include "orchestrator/topo/topo_parts.h"
 
-/* "" if the member is absent or not a text. */
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
-}
-
 /* PCI order. */
 static int by_gpu(const void *a, const void *b)
 {
@@ -49,7 +41,7 @@ static void list_gpus(const json_t *gpus, struct topo *topo)
             topo->left_out++;
             continue;
         }
-        if (busid_tidy(text_of(entry, "busid"), gpu->busid) < 0 ||
+        if (busid_tidy(jsonload_text(entry, "busid"), gpu->busid) < 0 ||
             topo_find_gpu(topo, gpu->busid) >= 0)
             continue;
         /* -1: unknown */
@@ -83,12 +75,12 @@ static void list_hcas(const json_t *hcas, struct topo *topo)
             topo->left_out++;
             continue;
         }
-        topo_copy(hca->name, sizeof(hca->name), text_of(entry, "name"));
+        topo_copy(hca->name, sizeof(hca->name), jsonload_text(entry, "name"));
         /* The slot is reused for the next entry. */
         if (!*hca->name || has_hca(topo, hca->name) ||
             json_is_true(json_object_get(entry, "vf")))
             continue;
-        busid_tidy(text_of(entry, "busid"), hca->busid);
+        busid_tidy(jsonload_text(entry, "busid"), hca->busid);
         hca->net = TOPO_NET_UNKNOWN;
         hca->package = -1;
         topo->n_hcas++;
@@ -128,7 +120,8 @@ struct topo *topo_bare(const char *hardware, struct jp_error *err)
     if (root && topo && topo->gpus && topo->hcas) {
         list_gpus(json_object_get(root, "gpus"), topo);
         list_hcas(json_object_get(root, "hcas"), topo);
-        topo->hcas_untold = strcmp(text_of(root, "hcas_probe"), "ok") != 0;
+        topo->hcas_untold = strcmp(jsonload_text(root, "hcas_probe"), "ok") !=
+                            0;
     }
     if (!root || !topo || !topo->gpus || !topo->hcas || finish(topo) < 0) {
         if (root)
@@ -155,7 +148,7 @@ struct overlay {
 /* Whether a member is that word. */
 static bool says(const json_t *object, const char *key, const char *word)
 {
-    return strcmp(text_of(object, key), word) == 0;
+    return strcmp(jsonload_text(object, key), word) == 0;
 }
 
 /* The array of the GPU's links; NULL: not known. */
@@ -190,7 +183,7 @@ static void add_link(struct overlay *o, size_t gpu, const json_t *link)
 {
     struct topo *topo = o->topo;
     struct topo_gpu *g = &topo->gpus[gpu];
-    int peer = topo_find_gpu(topo, text_of(link, "remote_busid"));
+    int peer = topo_find_gpu(topo, jsonload_text(link, "remote_busid"));
 
     if (says(link, "state", "unknown")) {
         o->unsure[gpu] = true;
@@ -209,7 +202,7 @@ static void add_link(struct overlay *o, size_t gpu, const json_t *link)
     if (peer >= 0 && peer != (int) gpu)
         topo->direct[gpu * topo->n_gpus + (size_t) peer] += speed_of(link);
     else if (says(link, "remote", "gpu"))
-        o->unsure[gpu] |= !*text_of(link, "remote_busid");
+        o->unsure[gpu] |= !*jsonload_text(link, "remote_busid");
     else
         g->switch_mbs += speed_of(link);
 }
@@ -279,7 +272,7 @@ static void put_links(struct overlay *o)
 /* An all-zero UUID means that the GPU is in no cluster. */
 static void put_fabric(struct topo_gpu *gpu, const json_t *fabric)
 {
-    const char *uuid = text_of(fabric, "cluster_uuid");
+    const char *uuid = jsonload_text(fabric, "cluster_uuid");
     json_int_t clique = json_integer_value(json_object_get(fabric, "clique"));
 
     if (!json_is_object(fabric))
@@ -297,7 +290,7 @@ static void put_fabric(struct topo_gpu *gpu, const json_t *fabric)
 /* asked: NVML has answered, so the entry's links are complete. */
 static void put_gpu(struct overlay *o, const json_t *entry, bool asked)
 {
-    int at = topo_find_gpu(o->topo, text_of(entry, "busid"));
+    int at = topo_find_gpu(o->topo, jsonload_text(entry, "busid"));
     const json_t *mig = json_object_get(entry, "mig");
     const json_t *c2c = json_object_get(entry, "c2c");
     const json_t *minor = json_object_get(entry, "minor");
@@ -306,11 +299,12 @@ static void put_gpu(struct overlay *o, const json_t *entry, bool asked)
     if (at < 0)
         return;
     gpu = &o->topo->gpus[at];
-    if (*text_of(entry, "uuid"))
+    if (*jsonload_text(entry, "uuid"))
         topo_copy(gpu->self.uuid, sizeof(gpu->self.uuid),
-                  text_of(entry, "uuid"));
-    if (*text_of(entry, "model"))
-        topo_copy(gpu->model, sizeof(gpu->model), text_of(entry, "model"));
+                  jsonload_text(entry, "uuid"));
+    if (*jsonload_text(entry, "model"))
+        topo_copy(gpu->model, sizeof(gpu->model),
+                  jsonload_text(entry, "model"));
     /* A minor outside of Linux's range is not used. */
     if (json_is_integer(minor) && json_integer_value(minor) >= 0 &&
         json_integer_value(minor) < 65536)
@@ -344,7 +338,7 @@ static void put_port(struct topo *topo, const json_t *entry)
         hca->port = TOPO_PORT_ACTIVE;
         if (number >= 1 && number <= 32)
             hca->active_ports |= 1u << (number - 1);
-    } else if (*text_of(entry, "state") && hca->port == TOPO_PORT_UNKNOWN)
+    } else if (*jsonload_text(entry, "state") && hca->port == TOPO_PORT_UNKNOWN)
         hca->port = TOPO_PORT_DOWN;
     /* The fastest port stands for the device. */
     if (rate > hca->rate_gbits && rate < 1e6)
@@ -365,7 +359,7 @@ static void put_ports(struct topo *topo, const json_t *hcas)
     {
         struct topo_hca *hca = find_hca(topo, entry);
 
-        if (hca && *text_of(entry, "state")) {
+        if (hca && *jsonload_text(entry, "state")) {
             hca->port = TOPO_PORT_UNKNOWN;
             hca->active_ports = 0;
         }
@@ -379,9 +373,10 @@ static void put_ports(struct topo *topo, const json_t *hcas)
 /* Both texts may be "". */
 static void read_host(const json_t *root, struct topo_host *host)
 {
-    topo_copy(host->boot_id, sizeof(host->boot_id), text_of(root, "boot_id"));
+    topo_copy(host->boot_id, sizeof(host->boot_id),
+              jsonload_text(root, "boot_id"));
     topo_copy(host->hostname, sizeof(host->hostname),
-              text_of(root, "hostname"));
+              jsonload_text(root, "hostname"));
 }
 
 /* Nothing is changed before the schema was checked. */
