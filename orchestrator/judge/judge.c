@@ -1299,33 +1299,16 @@ static size_t list_late(const struct jp_processes *p,
     return n;
 }
 
-/* Returns whether only the start of the run can be replayed, and an answer is
- * about another part of it. */
-static bool is_elsewhere(const struct judge *j, const struct judge_answer *a)
-{
-    return j->kept && a->blocks != UINT32_MAX;
-}
-
-/* Returns the median time that processes were in operations. scratch: room for
- * all. */
-static double usual_comm(const struct judge *j, size_t n, double *scratch)
-{
-    for (size_t p = 0; p < n; p++)
-        scratch[p] = j->processes[p].comm_us;
-    return stats_median(scratch, n);
-}
-
-/* Takes costs from gains. Of a longer run than its replay, what is late all
- * along costs as much of the whole as of the start. */
+/* Takes costs from gains. */
 static void take_costs(struct judge *j, const struct replay_gain *gains)
 {
-    double run_us = j->kept ? j->run_us : j->replay_state.run_us;
+    double run_us = j->replay_state.run_us;
     size_t asked = 0;
 
     for (size_t i = 0; i < j->n; i++) {
         struct judge_answer *a = &j->answers[i];
 
-        if (isfinite(a->cost_us) || is_elsewhere(j, a))
+        if (isfinite(a->cost_us))
             continue;
         a->cost_us = gains[asked].share * run_us;
         a->worth_us = replay_worth(&gains[asked]) * run_us;
@@ -1334,44 +1317,169 @@ static void take_costs(struct judge *j, const struct replay_gain *gains)
     }
 }
 
-/* Prices an answer about a part of the run that the replay does not have: its
- * processes get as much excess for their work at the start as they have there,
- * and the run becomes longer by a part of that. list: whom it is about. 0 or
- * -1. */
-static int price_elsewhere(struct judge *j, struct judge_answer *a,
-                           const size_t *list, size_t n)
+/* Prices all answers that have no cost yet. 0 or -1. */
+static int price_by_gains(struct judge *j, const struct jp_processes *p)
+{
+    struct replay_cause *causes = calloc(j->n + 1, sizeof(*causes));
+    struct replay_gain *gains = calloc(j->n + 1, sizeof(*gains));
+    size_t *list = calloc(j->n * p->n + 1, sizeof(*list)), n = 0;
+    int rc = causes && gains && list ? 0 : -1;
+    double all;
+
+    for (size_t i = 0; rc == 0 && i < j->n; i++) {
+        if (isfinite(j->answers[i].cost_us))
+            continue;
+        causes[n] = (struct replay_cause){.kind = REPLAY_LATE,
+                                          .processes = list + n * p->n,
+                                          .comm = -1,
+                                          .from_us = NAN};
+        causes[n].n = list_late(p, &j->answers[i], list + n * p->n);
+        n++;
+    }
+    if (rc == 0)
+        rc = replay_gains(j->replay, causes, n, gains, &all);
+    if (rc == 0)
+        take_costs(j, gains);
+    free(causes);
+    free(gains);
+    free(list);
+    return rc;
+}
+
+/* --- costs in a run that is longer than its replay -------------------------
+ */
+
+/* Adds to the rates of an answer's processes what its excess is of their work,
+ * times `times`. */
+static void add_rate(const struct judge *j, const struct jp_processes *p,
+                     const struct judge_answer *a, double times, double *rate)
 {
     const struct judge_process *x = &j->processes[a->process];
-    double work_us = -a->excess_us, longer_us, added_us;
+    double work_us = 0, excess = 0;
 
     for (unsigned b = 0; b < JUDGE_BLOCKS; b++)
         work_us += a->blocks >> b & 1 ? x->work_us[b] : 0;
-    a->cost_us = a->worth_us = 0;
-    if (!(work_us > 0))
-        return 0;
-    if (replay_slower(j->replay, list, n, a->process, a->excess_us / work_us,
-                      &longer_us, &added_us) < 0)
+    if (work_us > a->excess_us)
+        excess = a->excess_us / (times < 0 ? work_us : work_us - a->excess_us);
+    for (size_t i = 0; i < p->n; i++)
+        if (a->kind == JUDGE_NODE ? p->list[i].host_at == a->host
+                                  : i == a->process)
+            rate[i] += times * excess;
+}
+
+/* Whether an answer of such a run is late in the start, too, as all along. */
+static bool is_all_along(const struct judge_answer *a)
+{
+    return a->kind != JUDGE_STALL && a->blocks == UINT32_MAX;
+}
+
+/* Sets *gain to how much shorter the start would be without all who are late
+ * all along: `only` (NULL: all of them), and not `without`. rate: scratch. 0 or
+ * -1. */
+static int gain_of(struct judge *j, const struct jp_processes *p,
+                   const struct judge_answer *only,
+                   const struct judge_answer *without, double *rate,
+                   double *gain)
+{
+    double longer;
+
+    memset(rate, 0, p->n * sizeof(*rate));
+    for (size_t i = 0; i < j->n; i++) {
+        const struct judge_answer *a = &j->answers[i];
+
+        if (is_all_along(a) && a != without && (!only || a == only))
+            add_rate(j, p, a, -1, rate);
+    }
+    if (replay_scaled(j->replay, rate, &longer, NULL) < 0)
         return -1;
-    if (added_us > 0)
-        a->cost_us = a->worth_us = fmin(longer_us / added_us, 1) * a->excess_us;
+    *gain = fmax(-longer, 0);
     return 0;
 }
 
-/* Drops the answers that are not worth it, and sorts the others. most_us:
- * nobody costs more. */
-static void drop_cheap(struct judge *j, double worth_us, double most_us)
+/* Prices who is late all along: he costs as much of the run as of its start. 0
+ * or -1. */
+static int price_all_along(struct judge *j, const struct jp_processes *p,
+                           double *rate)
+{
+    double all, others, alone, sum = 0;
+
+    if (gain_of(j, p, NULL, NULL, rate, &all) < 0)
+        return -1;
+    for (size_t i = 0; i < j->n; i++) {
+        struct judge_answer *a = &j->answers[i];
+
+        if (!is_all_along(a))
+            continue;
+        if (gain_of(j, p, a, NULL, rate, &alone) < 0 ||
+            gain_of(j, p, NULL, a, rate, &others) < 0)
+            return -1;
+        a->worth_us = fmax(alone, all - others) * j->run_us;
+        sum += a->worth_us;
+    }
+    for (size_t i = 0; i < j->n; i++)
+        if (is_all_along(&j->answers[i]))
+            j->answers[i].cost_us =
+                sum > 0 ? all * j->run_us * j->answers[i].worth_us / sum : 0;
+    return 0;
+}
+
+/* Prices who is late in a part of the run only: with as much excess for their
+ * work as there, his processes make the start longer by a part of the excess.
+ * rate, added_us: scratch. 0 or -1. */
+static int price_part(struct judge *j, const struct jp_processes *p,
+                      struct judge_answer *a, double *rate, double *added_us)
+{
+    double longer, part;
+
+    memset(rate, 0, p->n * sizeof(*rate));
+    add_rate(j, p, a, 1, rate);
+    if (replay_scaled(j->replay, rate, &longer, added_us) < 0)
+        return -1;
+    part = added_us[a->process] > 0
+               ? fmax(longer, 0) * j->replay_state.run_us / added_us[a->process]
+               : 0;
+    a->cost_us = a->worth_us = fmin(part, 1) * a->excess_us;
+    return 0;
+}
+
+/* Prices who is late. Nobody costs more than the others were in operations, as
+ * where a clock is set. 0 or -1. */
+static int price_kept(struct judge *j, const struct jp_processes *p)
+{
+    double *scratch = calloc(2 * p->n + 1, sizeof(*scratch)), comm_us;
+    int rc = scratch ? price_all_along(j, p, scratch) : -1;
+
+    for (size_t i = 0; rc == 0 && i < j->n; i++) {
+        struct judge_answer *a = &j->answers[i];
+
+        if (a->kind != JUDGE_STALL && !is_all_along(a))
+            rc = price_part(j, p, a, scratch, scratch + p->n);
+    }
+    for (size_t i = 0; rc == 0 && i < p->n; i++)
+        scratch[i] = j->processes[i].comm_us;
+    comm_us = rc == 0 ? stats_median(scratch, p->n) : 0;
+    for (size_t i = 0; rc == 0 && i < j->n; i++)
+        if (j->answers[i].kind != JUDGE_STALL)
+            j->answers[i].cost_us = fmin(j->answers[i].cost_us, comm_us);
+    free(scratch);
+    return rc;
+}
+
+/* --- what is worth it ------------------------------------------------------
+ */
+
+/* Drops the answers that are not worth it, and sorts the others. */
+static void drop_cheap(struct judge *j, double worth_us)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < j->n; i++) {
         struct judge_answer *a = &j->answers[i];
 
-        if (isfinite(a->cost_us) && a->worth_us <= worth_us) {
+        if (isfinite(a->cost_us) && a->worth_us <= worth_us)
             free(a->waits);
-            continue;
-        }
-        a->cost_us = isfinite(a->cost_us) ? fmin(a->cost_us, most_us) : NAN;
-        j->answers[kept++] = *a;
+        else
+            j->answers[kept++] = *a;
     }
     j->n = kept;
     if (j->n)
@@ -1379,55 +1487,26 @@ static void drop_cheap(struct judge *j, double worth_us, double most_us)
 }
 
 /* Prices all answers that have no cost yet (replay.h). If the replay does not
- * give the run, costs are unknown, and all answers stay. Of a run that is
- * longer than its replay nobody costs more than the others were in operations,
- * as where a clock is set. 0 or -1. */
+ * give the run, costs are unknown, and all answers stay. 0 or -1. */
 static int price(struct judge *j, const struct jp_result *r,
                  const struct jp_processes *p, double worth_us)
 {
-    struct replay_cause *causes = calloc(j->n + 1, sizeof(*causes));
-    struct replay_gain *gains = calloc(j->n + 1, sizeof(*gains));
-    size_t *list = calloc(p->n + 1, (j->n + 1) * sizeof(*list)), n = 0,
-           asked = 0;
-    double *scratch = calloc(p->n + 1, sizeof(*scratch)), all;
-    int rc = causes && gains && list && scratch ? 0 : -1;
+    size_t asked = 0;
+    int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < j->n; i++) {
-        const struct judge_answer *a = &j->answers[i];
-
-        asked += !isfinite(a->cost_us);
-        if (isfinite(a->cost_us) || is_elsewhere(j, a))
-            continue;
-        causes[n] = (struct replay_cause){.kind = REPLAY_LATE,
-                                          .processes = list + n * p->n,
-                                          .comm = -1,
-                                          .from_us = NAN};
-        causes[n].n = list_late(p, a, list + n * p->n);
-        n++;
-    }
+    for (size_t i = 0; i < j->n; i++)
+        asked += !isfinite(j->answers[i].cost_us);
     j->replayed = !asked;
-    if (rc == 0 && asked && !j->replay) {
+    if (asked && !j->replay) {
         j->replay = replay_create(r, p, &j->replay_state);
         rc = j->replay ? 0 : -1;
     }
     if (rc == 0 && asked && j->replay_state.follows) {
         j->replayed = true;
-        rc = n ? replay_gains(j->replay, causes, n, gains, &all) : 0;
-        if (rc == 0)
-            take_costs(j, gains);
-        for (size_t i = 0; rc == 0 && i < j->n; i++)
-            if (!isfinite(j->answers[i].cost_us) &&
-                is_elsewhere(j, &j->answers[i]))
-                rc = price_elsewhere(j, &j->answers[i], list,
-                                     list_late(p, &j->answers[i], list));
+        rc = j->kept ? price_kept(j, p) : price_by_gains(j, p);
     }
     if (rc == 0)
-        drop_cheap(j, worth_us,
-                   j->kept ? usual_comm(j, p->n, scratch) : INFINITY);
-    free(causes);
-    free(gains);
-    free(list);
-    free(scratch);
+        drop_cheap(j, worth_us);
     return rc;
 }
 

@@ -549,6 +549,30 @@ static int make(struct replay *x, struct replay_state *state)
     return replay_make_passes(x);
 }
 
+/* Whether the operation of an event lacks members. */
+static bool lacks(const struct replay *x, uint32_t event)
+{
+    const struct replay_op *op = &x->ops[x->events[event].op];
+
+    return op->n < op->expected;
+}
+
+/* Returns how many operations of a process lack members. cut: only the start of
+ * the run is replayed, and not all processes have the same: what follows the
+ * last operation that has all members is the cut, and does not count. */
+static uint64_t count_lacking(const struct replay *x, uint32_t process,
+                              bool cut)
+{
+    uint32_t from = x->first[process], to = x->first[process + 1];
+    uint64_t lacking = 0;
+
+    while (cut && to > from && lacks(x, to - 1))
+        to--;
+    for (uint32_t i = from; i < to; i++)
+        lacking += lacks(x, i);
+    return lacking;
+}
+
 /* Runs the first passes, and judges whether the model fits this run: the length
  * of the replay must be that of the recording, and few records may be missing.
  * Guards against a gain that the model invents. */
@@ -560,9 +584,8 @@ static void judge(struct replay *x, struct replay_state *state)
             x->longest = p;
     }
     state->events = x->n_events;
-    for (uint32_t i = 0; i < x->n_ops; i++)
-        if (x->ops[i].n < x->ops[i].expected)
-            state->lacking += x->ops[i].n;
+    for (uint32_t p = 0; p < x->p->n; p++)
+        state->lacking += count_lacking(x, p, state->part);
     if (!x->n_events)
         return;
     state->recorded_us = x->recorded_us[x->longest];

@@ -800,28 +800,30 @@ int replay_gains(struct replay *x, const struct replay_cause *causes, size_t n,
     return rc;
 }
 
-int replay_slower(struct replay *x, const size_t *processes, size_t n,
-                  size_t of, double rate, double *longer_us, double *added_us)
+int replay_scaled(struct replay *x, const double *rate, double *longer,
+                  double *added_us)
 {
     float *own = calloc((size_t) x->n_events + 1, sizeof(*own));
     double one;
 
     if (!own)
         return -1;
-    for (uint32_t i = 0; i < x->n_events; i++)
-        own[i] = x->events[i].own_us;
-    *added_us = 0;
-    for (size_t i = 0; i < n; i++)
-        /* not the first: it has no own time */
-        for (uint32_t k = x->first[processes[i]] + 1;
-             k < x->first[processes[i] + 1]; k++) {
-            float more = x->events[k].own_us * (float) rate;
+    for (size_t p = 0; p < x->p->n; p++) {
+        double sum = 0;
 
-            own[k] += more;
-            *added_us += processes[i] == of ? (double) more : 0;
+        for (uint32_t i = x->first[p]; i < x->first[p + 1]; i++) {
+            /* the first one has no own time */
+            float more = i > x->first[p] ? x->events[i].own_us * (float) rate[p]
+                                         : 0;
+
+            own[i] = x->events[i].own_us + more;
+            sum += (double) more;
         }
+        if (added_us)
+            added_us[p] = sum;
+    }
     x->own = own;
-    *longer_us = replay_pass(x, &one) - x->base_us;
+    *longer = replay_pass(x, &one) / x->base_us - 1;
     x->own = NULL;
     free(own);
     return 0;
