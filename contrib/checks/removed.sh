@@ -25,12 +25,12 @@ mkdir -p "$work"
 trap 'rm -rf "$work"' EXIT
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
-# Takes a program of the tests out of the lists and rules of the makefiles.
+# Takes a program of the tests out of the lists and rules of the makefiles, whose
+# continued lines are joined.
 drop_program() { # drop_program tests/ROOM/PROGRAM
     local rule=${1//[^a-zA-Z0-9]/_}
 
-    sed -i -e ":a; /\\\\$/{N; ba}; /^\\(EXTRA_\\)\\?${rule}_[A-Z]* *[+=]/d" tests/*/Makefile.inc
-    sed -i -e "s#\\(^\\|[ =]\\)$1\\([ ]\\|\$\\)#\\1\\2#g" tests/*/Makefile.inc
+    sed -i -E -e "/^(EXTRA_)?${rule}_[A-Z]+ *[+=]/d" -e "s#(^|[ =])$1( |\$)#\\1\\2#g" tests/*/Makefile.inc
 }
 
 # The structs by which registries know the folders of a feature.
@@ -59,6 +59,7 @@ drop_users() { # drop_users "NAME|NAME"
     ! grep -rnE --include='*.[ch]' "#include \"(orchestrator|plugins)/($names)/" \
         common plugins spank orchestrator contrib || return 1
     options=$(tr '[:lower:]' '[:upper:]' <<<"$names")
+    sed -i -e ':a; /\\$/{N; s/[ \t]*\\\n[ \t]*/ /; ba}' tests/*/Makefile.inc
     grep -rlE --include='*.c' -e "#include \"(orchestrator|plugins|tests)/($names)/" \
         -e "\\bOPTION_($options)\\b" tests | while read -r file; do
         drop_program "${file%.c}"
@@ -72,7 +73,7 @@ programs() {
 }
 
 build() { # build NAMES, with | between them
-    autoreconf -i >/dev/null 2>&1 || return 1
+    autoreconf -i 2>&1 || return 1
     mkdir build && cd build || return 1
     ../configure CC="${CC:-gcc}" CFLAGS="${CFLAGS:--g1 -O1}" --enable-silent-rules >/dev/null || return 1
     make -j"${JOBS:-2}" || return 1

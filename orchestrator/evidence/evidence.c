@@ -250,7 +250,7 @@ static void wake_recorder(const struct ownproc *proc,
 }
 
 /* 20,000 calls with their stacks. */
-#define FLIGHT_DUMP_BYTES (16UL << 20)
+#define DUMP_BYTES (16UL << 20)
 
 /* A recorder that was woken, and its part. */
 struct dump {
@@ -296,7 +296,7 @@ static int fetch_dump(struct taking *taking, struct dump *dump, time_t since)
     usleep(100000); /* lets PyTorch complete it: it writes without a pause */
     snprintf(name, sizeof(name), "flight-%" PRId64 "-rank%s.pickle", look->pid,
              look->rank);
-    if (fileio_read_fd(fd, path, FLIGHT_DUMP_BYTES, &text, &len, &err) < 0)
+    if (fileio_read_fd(fd, path, DUMP_BYTES, &text, &len, &err) < 0)
         say_no(dump->part, err.text);
     else
         write_part(taking, dump->part, name, text, len);

@@ -17,6 +17,7 @@
 #include "common/clockmap.h"
 #include "common/json_stream.h"
 #include "common/vector.h"
+#include "common/trace_out.h"
 #include "orchestrator/export/export.h"
 #include "orchestrator/feature/feature.h"
 #include "orchestrator/ingest/hangs.h"
@@ -123,13 +124,12 @@ struct comm_lanes {
 
 /* The trace being written, and the process that is written now. */
 struct trace {
-    FILE *out;
+    struct trace_out events;
     struct export_done *done;
     struct trace_queue queue;
     uint64_t origin_ns;                /* unix time, by the common clock */
     const struct clockmap *clocks;     /* NULL: times stay as recorded */
     const struct clockmap_node *clock; /* clock of the file; NULL: the same */
-    bool comma;
     struct jp_jobranks *ranks;
     struct jp_recfile *file;
     uint64_t pid;
@@ -145,19 +145,6 @@ struct trace {
 static uint64_t thread_of(uint32_t comm, unsigned lane)
 {
     return (uint64_t) comm * THREADS + lane + 1;
-}
-
-/* Begins an event; the caller adds members and calls close_event. */
-static void begin_event(struct trace *t, struct jp_json_stream *s,
-                        const char *phase, uint64_t tid)
-{
-    if (t->comma)
-        fputs(",\n", t->out);
-    t->comma = true;
-    json_stream_open(s, JSON_PART, t->out);
-    json_stream_text(s, "ph", phase);
-    json_stream_count(s, "pid", t->pid);
-    json_stream_count(s, "tid", tid);
 }
 
 /* The map of a host's clock; NULL: its times stay as recorded. */
@@ -230,8 +217,8 @@ static void write_first(struct trace *t)
     struct jp_json_stream s;
 
     if (lanes) {
-        begin_event(t, &s, "X",
-                    thread_of(event.comm, pick_lane(lanes, &event)));
+        trace_out_begin(&t->events, &s, "X", t->pid,
+                        thread_of(event.comm, pick_lane(lanes, &event)));
         json_stream_milli(&s, "ts", event.start_ns);
         json_stream_milli(&s, "dur", event.end_ns - event.start_ns);
         json_stream_members(&s, event.members);
@@ -284,25 +271,11 @@ static void write_pending(struct trace *t, const struct jpr_op *op)
         return;
     }
     lanes->in_flight = true;
-    begin_event(t, &s, "B", thread_of(op->comm, LANES));
+    trace_out_begin(&t->events, &s, "B", t->pid, thread_of(op->comm, LANES));
     json_stream_milli(&s, "ts", ns);
     json_stream_members(&s, members);
     json_stream_close(&s, NULL);
     free(members);
-}
-
-/* Writes a metadata event that names a process or a thread. */
-static void put_name(struct trace *t, const char *what, uint64_t tid,
-                     const char *name)
-{
-    struct jp_json_stream s;
-
-    begin_event(t, &s, "M", tid);
-    json_stream_text(&s, "name", what);
-    json_stream_object(&s, "args");
-    json_stream_text(&s, "name", name);
-    json_stream_end_object(&s);
-    json_stream_close(&s, NULL);
 }
 
 /* Names a thread "dp 0x8a07aed05ae9a0 rank 3 of 8". what: the part of the
@@ -319,7 +292,8 @@ static void name_thread(struct trace *t, uint32_t comm, unsigned lane,
     snprintf(text, sizeof(text), "%s%s%s rank %" PRId64 " of %" PRId64 "%s",
              told->name, told->name[0] ? " " : "", told->id, c->rank,
              c->n_ranks, what);
-    put_name(t, "thread_name", thread_of(comm, lane), text);
+    trace_out_name(&t->events, "thread_name", t->pid, thread_of(comm, lane),
+                   text);
 }
 
 /* Chooses a pid: the rank, if it is still free; otherwise a number of its
@@ -501,7 +475,7 @@ static int take_records(void *arg, const struct record *records, size_t n)
             take_record(f, r, (int64_t) r->start_us * 1000,
                         (int64_t) end_us * 1000, NULL);
     }
-    return f->no_memory || ferror(f->t->out) ? -1 : 0;
+    return f->no_memory || ferror(f->t->events.out) ? -1 : 0;
 }
 
 /* Adds a trace, whose times are on its process's own clock. */
@@ -516,7 +490,7 @@ static void take_trace(struct foreign *f, struct source_facts *facts)
         reader_refuse(facts, f->path, &err);
         return;
     }
-    while (!ferror(f->t->out) &&
+    while (!ferror(f->t->events.out) &&
            (kind = tracefile_next(&file, &r)) <= TRACE_OP_BAD) {
         if (kind == TRACE_OP)
             take_record(f, &r, (int64_t) file.op.start_ns,
@@ -544,7 +518,8 @@ static void name_foreign_threads(const struct foreign *f)
             snprintf(text, sizeof(text), "%s%s%s rank %" PRIu32 "%s%s", c->name,
                      c->name[0] ? " " : "", c->id, c->rank,
                      c->n_ranks ? of : "", k ? lane : "");
-            put_name(t, "thread_name", thread_of(i, k), text);
+            trace_out_name(&t->events, "thread_name", t->pid, thread_of(i, k),
+                           text);
         }
 }
 
@@ -634,7 +609,7 @@ static void end_foreign(struct jp_recwalk *walk, struct foreign *f,
                  f->comms[0].id);
     else
         snprintf(text, sizeof(text), "%s pid %" PRId64, f->host, f->pid);
-    put_name(t, "process_name", 0, text);
+    trace_out_name(&t->events, "process_name", t->pid, 0, text);
     name_foreign_threads(f);
     t->done->files++;
 }
@@ -667,8 +642,8 @@ static void name_process(struct trace *t)
     else
         snprintf(text, sizeof(text), "%s pid %" PRId64, t->file->host,
                  t->file->pid);
-    put_name(t, "process_name", 0, text);
-    begin_event(t, &s, "M", 0);
+    trace_out_name(&t->events, "process_name", t->pid, 0, text);
+    trace_out_begin(&t->events, &s, "M", t->pid, 0);
     json_stream_text(&s, "name", "process_sort_index");
     json_stream_object(&s, "args");
     json_stream_int(&s, "sort_index", rank < 0 ? (int64_t) t->pid : rank);
@@ -684,7 +659,7 @@ static void write_process(struct trace *t, struct jp_recwalk *walk)
     bool begun = false;
 
     t->n_comms = 0;
-    while (!ferror(t->out) && recwalk_record(walk, &record)) {
+    while (!ferror(t->events.out) && recwalk_record(walk, &record)) {
         if (!begun) {
             t->clock = clock_of(t->clocks, t->file->host);
             t->rank = jobranks_find(
@@ -734,10 +709,9 @@ static void write_events(struct trace *t, struct jp_recwalk *walk,
 
         if (!events)
             continue;
-        walk->troubles += gpus[i].bad + events->write(&gpus[i], t->origin_ns,
-                                                      t->taken, t->n_taken,
-                                                      2 * FREE_PIDS, &t->comma,
-                                                      t->out);
+        walk->troubles += gpus[i].bad +
+                          events->write(&gpus[i], t->origin_ns, t->taken,
+                                        t->n_taken, 2 * FREE_PIDS, &t->events);
         walk->files += gpus[i].n;
         t->done->files += gpus[i].n;
     }
@@ -746,7 +720,7 @@ static void write_events(struct trace *t, struct jp_recwalk *walk,
 int export_chrome(struct jp_recwalk *walk, const struct clockmap *clocks,
                   FILE *out, struct export_done *done, struct jp_error *err)
 {
-    struct trace t = {.out = out, .done = done, .clocks = clocks};
+    struct trace t = {.events = {.out = out}, .done = done, .clocks = clocks};
     struct foreign others = {.t = &t, .first_us = UINT64_MAX / 1000};
     struct feature_found gpus[FEATURES_MAX] = {{.n = 0}};
     int rc = -1;

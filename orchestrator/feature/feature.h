@@ -42,6 +42,7 @@ struct jp_table;
 struct jp_verdict;
 struct json_t;        /* jansson.h */
 struct summary_file;  /* orchestrator/report/summary_file.h */
+struct trace_out;     /* common/trace_out.h */
 struct verdict_input; /* orchestrator/insight/verdict.h */
 
 /* An option of `jobprof aggregate` that is for one feature. */
@@ -259,11 +260,11 @@ struct feature_events {
                 void (*say)(void *arg, const char *text), void *arg);
     /* Writes their events: one process per rank, one thread per stream of a
      * GPU. pid is the rank's number (is_named marks those that already have a
-     * name), or counts from free_pid. *comma: a comma is needed before the next
-     * event. Returns the number of files found to be damaged. */
+     * name), or counts from free_pid. Returns the number of files found to be
+     * damaged. */
     size_t (*write)(const struct feature_found *found, uint64_t origin_ns,
                     const bool *is_named, size_t n_named, uint64_t free_pid,
-                    bool *comma, FILE *out);
+                    struct trace_out *events);
     void (*fini)(struct feature_found *found); /* takes zeros */
 };
 

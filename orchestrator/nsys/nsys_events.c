@@ -22,6 +22,7 @@
 #include "common/clockmap.h"
 #include "common/fileio.h"
 #include "common/json_stream.h"
+#include "common/trace_out.h"
 #include "common/vector.h"
 #include "plugins/nsys/nsys_read.h"
 
@@ -214,41 +215,13 @@ struct stream {
 
 /* The state while one export is written. */
 struct writer {
-    FILE *out;
-    bool *comma;
+    struct trace_out *events;
     const struct export_file *of;
     struct nsys_db *db;
     uint64_t origin_ns, pid;
     struct stream streams[STREAMS];
     size_t n_streams;
 };
-
-/* Begins an event; the caller adds members and closes it. */
-static void begin(struct writer *w, struct jp_json_stream *s, const char *phase,
-                  uint64_t thread)
-{
-    if (*w->comma)
-        fputs(",\n", w->out);
-    *w->comma = true;
-    json_stream_open(s, JSON_PART, w->out);
-    json_stream_text(s, "ph", phase);
-    json_stream_count(s, "pid", w->pid);
-    json_stream_count(s, "tid", thread);
-}
-
-/* Writes a metadata event that names a process or a thread. */
-static void name(struct writer *w, const char *what, uint64_t thread,
-                 const char *text)
-{
-    struct jp_json_stream s;
-
-    begin(w, &s, "M", thread);
-    json_stream_text(&s, "name", what);
-    json_stream_object(&s, "args");
-    json_stream_text(&s, "name", text);
-    json_stream_end_object(&s);
-    json_stream_close(&s, NULL);
-}
 
 /* The thread of a stream, which is named when it is new. Beyond the limit,
  * streams share the last one. */
@@ -267,7 +240,8 @@ static uint64_t thread_of(struct writer *w, int64_t device, int64_t stream)
         w->streams[w->n_streams++] = (struct stream){device, stream};
         snprintf(text, sizeof(text), "GPU %" PRId64 ", stream %" PRId64, device,
                  stream);
-        name(w, "thread_name", FIRST_THREAD + i, text);
+        trace_out_name(w->events, "thread_name", w->pid, FIRST_THREAD + i,
+                       text);
     }
     return FIRST_THREAD + i;
 }
@@ -318,7 +292,7 @@ static void put(struct writer *w, const struct nsys_cell *cells,
         return;
     at = place(w, start);
     thread = thread_of(w, number(&cells[DEVICE]), number(&cells[STREAM]));
-    begin(w, &s, "X", thread);
+    trace_out_begin(w->events, &s, "X", w->pid, thread);
     json_stream_text(&s, "name", text);
     json_stream_text(&s, "cat", kind);
     json_stream_milli(&s, "ts", at);
@@ -338,7 +312,7 @@ static int take_kernel(void *arg, const struct nsys_cell *cells,
     struct writer *w = arg;
 
     put(w, cells, "kernel", title(w, cells, "<unknown>"));
-    return ferror(w->out) ? error_set(err, "output failed") : 0;
+    return ferror(w->events->out) ? error_set(err, "output failed") : 0;
 }
 
 static int take_copy(void *arg, const struct nsys_cell *cells,
@@ -349,7 +323,7 @@ static int take_copy(void *arg, const struct nsys_cell *cells,
 
     put(w, cells, "copy",
         nsys_name_copy(number(&cells[KIND]), label, sizeof(label)));
-    return ferror(w->out) ? error_set(err, "output failed") : 0;
+    return ferror(w->events->out) ? error_set(err, "output failed") : 0;
 }
 
 static int take_set(void *arg, const struct nsys_cell *cells,
@@ -358,7 +332,7 @@ static int take_set(void *arg, const struct nsys_cell *cells,
     struct writer *w = arg;
 
     put(w, cells, "copy", "[CUDA memset]");
-    return ferror(w->out) ? error_set(err, "output failed") : 0;
+    return ferror(w->events->out) ? error_set(err, "output failed") : 0;
 }
 
 /* Returns -1 if the export is damaged. */
@@ -383,20 +357,20 @@ static int write_one(struct writer *w)
 
 static size_t write_events(const struct feature_found *found,
                            uint64_t origin_ns, const bool *is_named,
-                           size_t n_named, uint64_t free_pid, bool *comma,
-                           FILE *out)
+                           size_t n_named, uint64_t free_pid,
+                           struct trace_out *events)
 {
     const struct export_file *list = found->list;
     struct writer *w = calloc(1, sizeof(*w));
     size_t bad = 0;
 
-    for (size_t i = 0; w && i < found->n && !ferror(out); i++) {
+    for (size_t i = 0; w && i < found->n && !ferror(events->out); i++) {
         const struct export_file *one = &list[i];
         bool known = one->rank >= 0 && (uint64_t) one->rank < free_pid;
         char text[320];
 
         *w = (struct writer){
-            .out = out, .comma = comma, .of = one, .origin_ns = origin_ns};
+            .events = events, .of = one, .origin_ns = origin_ns};
         w->pid = known ? (uint64_t) one->rank : free_pid + i;
         /* named unless a recording has named it */
         if (!known || (size_t) one->rank >= n_named || !is_named[one->rank]) {
@@ -405,7 +379,7 @@ static size_t write_events(const struct feature_found *found,
                          one->host);
             else
                 snprintf(text, sizeof(text), "nsys %zu", i + 1);
-            name(w, "process_name", 0, text);
+            trace_out_name(w->events, "process_name", w->pid, 0, text);
         }
         bad += write_one(w) < 0;
     }
