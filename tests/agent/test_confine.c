@@ -254,12 +254,14 @@ static void leave_by_programs(void)
 
 static void test_no_programs(void **state)
 {
-    int status = end_of(forbid_programs, leave_by_programs);
+    int status;
 
     (void) state;
+    if (getenv("JP_MEMCHECK")) /* it dies where a program cannot be started */
+        return;
+    status = end_of(forbid_programs, leave_by_programs);
     assert_true(WIFEXITED(status));
-    /* memcheck itself starts what a program executes */
-    if (WEXITSTATUS(status) == 77 || getenv("JP_MEMCHECK"))
+    if (WEXITSTATUS(status) == 77)
         skip(); /* a kernel or machine without the filter */
     assert_int_equal(WEXITSTATUS(status), 0);
 }

@@ -453,7 +453,9 @@ static void cost_adds_up(void **state)
     assert_true(sum <= all && sum + 5 >= all);
     /* the kernel's count includes the record's writing */
     assert_true(all <= r.kernel_us + r.kernel_us / 50);
-    assert_true(all + r.kernel_us / 20 + 3000 >= r.kernel_us);
+    /* ... and what memcheck does before and after the program */
+    assert_true(getenv("JP_MEMCHECK") ||
+                all + r.kernel_us / 20 + 3000 >= r.kernel_us);
     burnt = count(module_of(&r, 1), "calls") * 3000;
     assert_in_range(count(module_of(&r, 1), "cpu_us"), burnt / 2, burnt * 2);
     burnt = count(module_of(&r, 0), "calls") * 300;

@@ -778,6 +778,8 @@ static void not_the_steps(void **state)
     int fd;
 
     (void) state;
+    if (getenv("JP_MEMCHECK")) /* a process has memcheck's environment there */
+        return;
     setenv("SLURM_STEP_ID", strchr(id, '=') + 1, 1);
     listen_as(&theirs, geteuid(), "127.0.0.1", other);
     listen_as(&ours, geteuid(), "127.0.0.1", job);
