@@ -180,7 +180,7 @@ static bool was_asked(const struct summary_file *summary)
     field.path = path;
     summary_file_own(summary, &fields, &own);
     for (size_t i = 0; i < own.n_settings; i++)
-        asked |= !strcmp(own.settings[i].key, "cuda") &&
+        asked |= !strcmp(own.settings[i].key, CUDA_FEATURE) &&
                  !strcmp(own.settings[i].value, "1");
     json_fields_fini(&fields, &own);
     return asked;
