@@ -764,15 +764,15 @@ static int replay_together(struct replay *x, const struct jp_findings *findings,
 
 /* Returns true if the replay says that a late rank or node costs next to
  * nothing, where its waits do not say more: it is late beside others that are
- * last anyway. Who is named by own times alone costs more than is worth a
- * search, and the replay must agree: about one, or about all that are late.
- * all_gain: by replay_together. */
+ * last anyway. Who is named by own times costs more than is worth a search, and
+ * the replay must agree: about one, or about all that are late; about a node,
+ * unless sums of waits name it, too. all_gain: by replay_together. */
 static bool is_nothing(const struct jp_finding *f, double all_gain)
 {
     if ((f->kind != JP_FINDING_LATE_RANK && f->kind != JP_FINDING_LATE_NODE) ||
         f->gain_kind != JP_GAIN_REPLAYED)
         return false;
-    if (!f->by_own_time || f->confirmed)
+    if (!f->by_own_time || (f->confirmed && f->kind == JP_FINDING_LATE_NODE))
         return f->gain < limits_get(JP_LIMIT_LATE_TOLD) && !(f->of_run > SURE);
     return fmax(f->gain, is_of_own_time(f) ? all_gain : 0) <
            limits_get(JP_LIMIT_OWN_WORTH);
