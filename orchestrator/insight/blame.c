@@ -820,6 +820,19 @@ static bool is_named(const struct blame *b, const struct suspect *s)
             owntime_node(b->judge, b->p->list[s->process].host_at));
 }
 
+/* Returns true if a process of another host does the same work. If not, own
+ * times compare a node's ranks with each other only. */
+static bool has_likes_elsewhere(const struct blame *b, size_t process)
+{
+    const struct judge_process *all = b->judge->processes;
+
+    for (size_t i = 0; i < b->p->n; i++)
+        if (all[i].judged && all[i].role == all[process].role &&
+            b->p->list[i].host_at != b->p->list[process].host_at)
+            return true;
+    return false;
+}
+
 /* Sets *told if all ranks of a host are told by sums alone, whom own times do
  * not name: where these do not speak of them, or are durations and do not
  * contradict that they have more work. 0, or -1: no memory. */
@@ -830,11 +843,14 @@ static int ask_node(const struct blame *b, size_t host, bool *told)
     size_t n = 0;
     int rc = list ? 0 : -1;
 
-    for (size_t i = 0; rc == 0 && i < b->n; i++)
-        if (b->p->list[b->suspects[i].process].host_at == host) {
-            list[n++] = b->suspects[i];
-            sure |= !is_contradicted(b, &b->suspects[i]);
-        }
+    for (size_t i = 0; rc == 0 && i < b->n; i++) {
+        const struct suspect *s = &b->suspects[i];
+
+        if (b->p->list[s->process].host_at != host)
+            continue;
+        list[n++] = *s;
+        sure |= !is_contradicted(b, s) || !has_likes_elsewhere(b, s->process);
+    }
     *told = sure;
     if (rc == 0 && !sure && !b->judge->timed)
         rc = have_more(b, list, n, told);

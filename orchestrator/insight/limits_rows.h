@@ -61,7 +61,7 @@
          "length of a run is only known to some percent"},
     /* --- what an all-clear may state (verdict.c) */
     [JP_LIMIT_STATED] =
-        {"stated_max", JUDGE_TOLD, JP_LIMIT_IS_SHARE,
+        {"stated_max", 0.03, JP_LIMIT_IS_SHARE,
          "UNJUDGED in place of OK where the smallest lateness that "
          "would have been seen is more than {} of the run",
          "a rank that costs less is hardly worth a search; an all-clear that "

@@ -75,9 +75,10 @@ enum { JUDGE_KNOWN_INTERVALS = 4 * JUDGE_BLOCKS };
 #define JUDGE_WORTH                                                            \
     0.0125 /* of the run: GPUs of one kind differ by as much                   \
             */
-#define JUDGE_TOLD                                                             \
-    0.03 /* of the run: who costs more is worth a search however many there    \
-            are to compare him with */
+/* Of the run: who costs more by start and end is worth a search, however few
+ * there are to compare him with. Of what an all-clear may miss (stated_max) it
+ * leaves some to noise. */
+#define JUDGE_TOLD 0.029
 /* Half of what is worth it is what processes of one kind differ by anyway
  * (standard deviation). Where few of them show it, this counts as so many
  * further ones. */
