@@ -29,6 +29,7 @@
     0.9 /* of the clock since all began: a walk that is shorter has stopped */
 #define BEFORE 0.25 /* an onset: of the excess since then, before it */
 #define MOST_NAMED 8
+#define PRICED_FROM 0.5F /* of the start of a longer run */
 
 struct work {
     struct judge *j;
@@ -1248,58 +1249,48 @@ static int price_all(struct work *w)
     return rc;
 }
 
-/* Spends the own times of the start, those of an answer's processes with as
- * much excess for their work as he has in his part of the run. Sets *added_us
- * to what one of them has more. */
-static void add_excess(const struct work *w, const struct judge_answer *a,
-                       float *own, double *added_us)
+/* Returns the excess for its work that a process has in an answer's part of the
+ * run. */
+static double rate_of(const struct judge_process *x,
+                      const struct judge_answer *a)
 {
-    const struct judge_run *run = w->run;
-    const struct judge_process *x = &w->j->processes[a->process];
-    double work_us = -a->excess_us, rate;
+    double work_us = -a->excess_us;
 
     for (unsigned b = 0; b < JUDGE_BLOCKS; b++)
         work_us += a->blocks >> b & 1 ? x->work_us[b] : 0;
-    rate = work_us > 0 ? a->excess_us / work_us : 0;
-    *added_us = 0;
-    for (uint32_t p = 0; p < w->p->n; p++)
-        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++) {
-            float us = isfinite(run->items[i].own_us) ? run->items[i].own_us
-                                                      : 0;
-
-            own[i] = us;
-            if (i == run->first[p] || !is_about(w, a, p))
-                continue;
-            own[i] += us * (float) rate;
-            if (p == a->process)
-                *added_us += (double) us * rate;
-        }
+    return work_us > 0 ? a->excess_us / work_us : 0;
 }
 
 /* Returns the part of an excess by which the run becomes longer, by the start
- * of the run, which can be followed: what the excess that is there costs, or,
- * of who is late in a part of the run, what it would cost there. base_us: as it
- * is. NAN: no memory. */
+ * of the run, which can be followed, without its first half, as ranks warm up:
+ * what the excess that is there costs, or, of who is late in a part of the run,
+ * what it would cost there. base_us: as it is. NAN: no memory. */
 static double price_of_excess(struct work *w, const struct judge_answer *a,
                               float *own, double base_us)
 {
     const struct judge_run *run = w->run;
+    bool all_along = a->blocks == UINT32_MAX;
+    double rate = rate_of(&w->j->processes[a->process], a);
     double us, changed_us = 0;
-    int rc;
 
-    if (a->blocks == UINT32_MAX) {
-        for (uint32_t i = run->first[a->process];
-             i < run->first[a->process + 1]; i++)
-            if (isfinite(w->excess[i]))
-                changed_us += (double) w->excess[i] * a->part;
-        rc = run_without(w, a, 1, own, &us);
-    } else {
-        add_excess(w, a, own, &changed_us);
-        rc = judge_walk(w->run, own, &us);
-    }
-    if (rc < 0)
+    for (uint32_t p = 0; p < w->p->n; p++)
+        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++) {
+            float x = isfinite(run->items[i].own_us) ? run->items[i].own_us : 0;
+            float more = all_along && isfinite(w->excess[i])
+                             ? fmaxf(-w->excess[i] * (float) a->part, -x)
+                         : all_along ? 0
+                                     : x * (float) rate;
+
+            own[i] = x;
+            if (!is_about(w, a, p) || run->items[i].at < PRICED_FROM)
+                continue;
+            own[i] += more;
+            changed_us += p == a->process ? (double) more : 0;
+        }
+    if (judge_walk(w->run, own, &us) < 0)
         return NAN;
-    return changed_us > 0 ? fmin(fabs(base_us - us) / changed_us, 1) : 0;
+    return fabs(changed_us) > 0 ? fmin(fabs(us - base_us) / fabs(changed_us), 1)
+                                : 0;
 }
 
 /* Returns how long processes were in operations, the median. */
