@@ -30,6 +30,9 @@
 #define NET_SHARE 0.1 /* of an excess, by which its network may be slower */
 #define BEFORE 0.25   /* an onset: of the excess since then, before it */
 #define MOST_NAMED 8
+/* Of the start of a longer run: what an excess costs is asked of what follows,
+ * as ranks warm up before. */
+#define PRICED_FROM 0.5
 
 struct work {
     struct judge *j;
@@ -1346,8 +1349,7 @@ static int price_by_gains(struct judge *j, const struct jp_processes *p)
     return rc;
 }
 
-/* --- costs in a run that is longer than its replay -------------------------
- */
+/* --- costs in a run that is longer than its replay ------------------------ */
 
 /* Adds to the rates of an answer's processes what its excess is of their work,
  * times `times`. */
@@ -1373,53 +1375,63 @@ static bool is_all_along(const struct judge_answer *a)
     return a->kind != JUDGE_STALL && a->blocks == UINT32_MAX;
 }
 
-/* Sets *gain to how much shorter the start would be without all who are late
- * all along: `only` (NULL: all of them), and not `without`. rate: scratch. 0 or
- * -1. */
-static int gain_of(struct judge *j, const struct jp_processes *p,
+static bool is_chosen(const struct judge_answer *a,
+                      const struct judge_answer *only,
+                      const struct judge_answer *without)
+{
+    return is_all_along(a) && a != without && (!only || a == only);
+}
+
+/* Sets *cost_us to what those cost who are late all along: `only` (NULL: all of
+ * them), and not `without`. The run becomes shorter by as much of their excess
+ * as the start does. rate, added_us: scratch. 0 or -1. */
+static int cost_of(struct judge *j, const struct jp_processes *p,
                    const struct judge_answer *only,
                    const struct judge_answer *without, double *rate,
-                   double *gain)
+                   double *added_us, double *cost_us)
 {
-    double longer;
+    double longer_us, taken_us = 0, excess_us = 0;
 
     memset(rate, 0, p->n * sizeof(*rate));
-    for (size_t i = 0; i < j->n; i++) {
-        const struct judge_answer *a = &j->answers[i];
-
-        if (is_all_along(a) && a != without && (!only || a == only))
-            add_rate(j, p, a, -1, rate);
-    }
-    if (replay_scaled(j->replay, rate, &longer, NULL) < 0)
+    for (size_t i = 0; i < j->n; i++)
+        if (is_chosen(&j->answers[i], only, without))
+            add_rate(j, p, &j->answers[i], -1, rate);
+    if (replay_scaled(j->replay, rate, PRICED_FROM, &longer_us, added_us) < 0)
         return -1;
-    *gain = fmax(-longer, 0);
+    for (size_t i = 0; i < j->n; i++)
+        if (is_chosen(&j->answers[i], only, without)) {
+            taken_us -= added_us[j->answers[i].process];
+            excess_us += j->answers[i].excess_us;
+        }
+    *cost_us =
+        taken_us > 0 ? fmin(fmax(-longer_us, 0) / taken_us, 1) * excess_us : 0;
     return 0;
 }
 
-/* Prices who is late all along: he costs as much of the run as of its start. 0
- * or -1. */
+/* Prices who is late all along (replay.h has alone, last and share). rate,
+ * added_us: scratch. 0 or -1. */
 static int price_all_along(struct judge *j, const struct jp_processes *p,
-                           double *rate)
+                           double *rate, double *added_us)
 {
     double all, others, alone, sum = 0;
 
-    if (gain_of(j, p, NULL, NULL, rate, &all) < 0)
+    if (cost_of(j, p, NULL, NULL, rate, added_us, &all) < 0)
         return -1;
     for (size_t i = 0; i < j->n; i++) {
         struct judge_answer *a = &j->answers[i];
 
         if (!is_all_along(a))
             continue;
-        if (gain_of(j, p, a, NULL, rate, &alone) < 0 ||
-            gain_of(j, p, NULL, a, rate, &others) < 0)
+        if (cost_of(j, p, a, NULL, rate, added_us, &alone) < 0 ||
+            cost_of(j, p, NULL, a, rate, added_us, &others) < 0)
             return -1;
-        a->worth_us = fmax(alone, all - others) * j->run_us;
+        a->worth_us = fmax(alone, all - others);
         sum += a->worth_us;
     }
     for (size_t i = 0; i < j->n; i++)
         if (is_all_along(&j->answers[i]))
-            j->answers[i].cost_us =
-                sum > 0 ? all * j->run_us * j->answers[i].worth_us / sum : 0;
+            j->answers[i].cost_us = sum > 0 ? all * j->answers[i].worth_us / sum
+                                            : 0;
     return 0;
 }
 
@@ -1429,15 +1441,14 @@ static int price_all_along(struct judge *j, const struct jp_processes *p,
 static int price_part(struct judge *j, const struct jp_processes *p,
                       struct judge_answer *a, double *rate, double *added_us)
 {
-    double longer, part;
+    double longer_us, part;
 
     memset(rate, 0, p->n * sizeof(*rate));
     add_rate(j, p, a, 1, rate);
-    if (replay_scaled(j->replay, rate, &longer, added_us) < 0)
+    if (replay_scaled(j->replay, rate, PRICED_FROM, &longer_us, added_us) < 0)
         return -1;
-    part = added_us[a->process] > 0
-               ? fmax(longer, 0) * j->replay_state.run_us / added_us[a->process]
-               : 0;
+    part = added_us[a->process] > 0 ? fmax(longer_us, 0) / added_us[a->process]
+                                    : 0;
     a->cost_us = a->worth_us = fmin(part, 1) * a->excess_us;
     return 0;
 }
@@ -1447,7 +1458,7 @@ static int price_part(struct judge *j, const struct jp_processes *p,
 static int price_kept(struct judge *j, const struct jp_processes *p)
 {
     double *scratch = calloc(2 * p->n + 1, sizeof(*scratch)), comm_us;
-    int rc = scratch ? price_all_along(j, p, scratch) : -1;
+    int rc = scratch ? price_all_along(j, p, scratch, scratch + p->n) : -1;
 
     for (size_t i = 0; rc == 0 && i < j->n; i++) {
         struct judge_answer *a = &j->answers[i];
@@ -1465,8 +1476,7 @@ static int price_kept(struct judge *j, const struct jp_processes *p)
     return rc;
 }
 
-/* --- what is worth it ------------------------------------------------------
- */
+/* --- what is worth it ----------------------------------------------------- */
 
 /* Drops the answers that are not worth it, and sorts the others. */
 static void drop_cheap(struct judge *j, double worth_us)

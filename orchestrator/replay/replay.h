@@ -186,13 +186,13 @@ static inline double replay_worth(const struct replay_gain *gain)
     return gain->alone > gain->last ? gain->alone : gain->last;
 }
 
-/* Sets *longer to how much longer the replay takes, as a share of its time, if
- * each own time of a process becomes longer by rate[process] of itself: 0.1 is
- * a tenth more, -0.1 a tenth less. Needs no peers. added_us, NULL or for all
- * processes: how much longer their own times are together. By noise *longer may
- * have the other sign. 0, or -1: no memory. */
-int replay_scaled(struct replay *replay, const double *rate, double *longer,
-                  double *added_us);
+/* Sets *longer_us to how much longer the replay takes if own times of each
+ * process become longer by rate[process] of themselves: 0.1 is a tenth more,
+ * -0.1 a tenth less. The first `from` of its operations, a share, stay as they
+ * are. added_us[process]: how much longer its own times are together. Needs no
+ * peers. By noise *longer_us may have the other sign. 0, or -1: no memory. */
+int replay_scaled(struct replay *replay, const double *rate, double from,
+                  double *longer_us, double *added_us);
 
 /* Fills gains[n] of n causes. *all: without all that can be taken away; NAN:
  * none can. 0, or -1: no memory. Only for a replay that follows the run. */

@@ -800,8 +800,8 @@ int replay_gains(struct replay *x, const struct replay_cause *causes, size_t n,
     return rc;
 }
 
-int replay_scaled(struct replay *x, const double *rate, double *longer,
-                  double *added_us)
+int replay_scaled(struct replay *x, const double *rate, double from,
+                  double *longer_us, double *added_us)
 {
     float *own = calloc((size_t) x->n_events + 1, sizeof(*own));
     double one;
@@ -809,21 +809,20 @@ int replay_scaled(struct replay *x, const double *rate, double *longer,
     if (!own)
         return -1;
     for (size_t p = 0; p < x->p->n; p++) {
-        double sum = 0;
+        uint32_t kept = (uint32_t) (from * (double) count_of(x, p));
 
+        added_us[p] = 0;
         for (uint32_t i = x->first[p]; i < x->first[p + 1]; i++) {
             /* the first one has no own time */
-            float more = i > x->first[p] ? x->events[i].own_us * (float) rate[p]
-                                         : 0;
+            bool scaled = i > x->first[p] && i >= x->first[p] + kept;
+            float more = scaled ? x->events[i].own_us * (float) rate[p] : 0;
 
             own[i] = x->events[i].own_us + more;
-            sum += (double) more;
+            added_us[p] += (double) more;
         }
-        if (added_us)
-            added_us[p] = sum;
     }
     x->own = own;
-    *longer = replay_pass(x, &one) / x->base_us - 1;
+    *longer_us = replay_pass(x, &one) - x->base_us;
     x->own = NULL;
     free(own);
     return 0;
