@@ -3,7 +3,8 @@
 # features: copper nsys cuda clock util live evidence history trial upload
 # parquet flight gputime. One name is one copy without it; names with a comma
 # between them are taken out together. -t: tests of the copy are built, and the
-# programs among them that the C library of cmocka runs have to pass.
+# programs among them that need no other program have to pass; some tests of
+# settings still have rows with the keys of several features.
 #
 # A feature is its folders below orchestrator/, plugins/ and tests/, their lines
 # in Makefile.am and plugins/Makefile.inc, and its rows of the registries. The
@@ -17,7 +18,7 @@
 set -u
 tests=
 [ "${1:-}" != -t ] || { tests=1; shift; }
-[ $# -gt 0 ] || { sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 2; }
+[ $# -gt 0 ] || { sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 2; }
 top=$(cd "$(dirname "$0")/../.." && pwd)
 # copies at one place let ccache help
 work=${REMOVED_DIR:-$(mktemp -d)} || exit 1
