@@ -798,8 +798,9 @@ static const struct judge_process *own_of(const struct blame *b,
 /* Returns true if own times contradict that a suspect is late whom they do not
  * name. In a part of the run, by start and end: it stands out in none by more
  * than chance; by durations a late part may drown in waits. All along, by start
- * and end; by durations only if it is not apart, as a slower network may hide
- * from them what sums show. */
+ * and end. By durations a slower network looks like own times, so nobody is
+ * named who may have one (is_by_net of judge.c), and sums decide: unless he is
+ * not apart, or his network is slower by more than he is late. */
 static bool is_contradicted(const struct blame *b, const struct suspect *s)
 {
     const struct judge_process *x = own_of(b, s);
@@ -809,7 +810,8 @@ static bool is_contradicted(const struct blame *b, const struct suspect *s)
     if (b->lateness[s->rank].spells)
         return b->judge->timed && x->intervals >= JUDGE_KNOWN_INTERVALS &&
                x->part_chance > JUDGE_CONFIRMED;
-    return b->judge->timed || x->excess_us <= x->apart_us;
+    return b->judge->timed || x->excess_us <= x->apart_us ||
+           x->excess_us < x->net_us;
 }
 
 /* Returns true if own times name a suspect, alone or with all of his host. */

@@ -266,12 +266,16 @@ static void state_own(const struct jp_insight *x, size_t process, double *least,
                       enum jp_late_by *by)
 {
     const struct judge_process *own = &x->judge->processes[process];
-    double us = own->least_us / x->judge->run_us;
+    /* by durations a slower network explains as much (is_contradicted) */
+    double us =
+        (x->judge->timed ? own->least_us : fmax(own->least_us, own->net_us)) /
+        x->judge->run_us;
 
     if (own->intervals < JUDGE_KNOWN_INTERVALS && *least >= us)
         return;
     *least = us;
-    *by = own->least_us > own->apart_us                    ? JP_LATE_BY_ERROR
+    *by = us > own->least_us / x->judge->run_us            ? JP_LATE_BY_SPREAD
+          : own->least_us > own->apart_us                  ? JP_LATE_BY_ERROR
           : own->apart_us > JUDGE_WORTH * x->judge->run_us ? JP_LATE_BY_SPREAD
                                                            : JP_LATE_BY_WORTH;
 }
