@@ -146,12 +146,6 @@ static void say(struct jp_finding *f, size_t n)
              FIG_SHARE(f->gain), all);
 }
 
-/* Gains below this share of the run are not known well enough to correct a
- * cost. */
-#define SURE 0.005
-/* ... nor is one that is that many times smaller than what the others wait */
-#define SURED 4
-
 /* A finding that is replayed. */
 struct subject {
     struct jp_finding *f;
@@ -214,14 +208,10 @@ static bool is_of_ranks(const struct jp_finding *f)
            finding_is_stall(f->kind);
 }
 
-/* Returns true if the others wait, and the replay says that nothing is saved:
- * it does not follow the order in which operations overlap. */
 static bool is_unknown(const struct subject *s)
 {
-    double worth = replay_worth(&s->gain);
-
-    return !isfinite(worth) || (worth < SURE && s->f->of_run > SURED * worth &&
-                                s->f->of_run > SURE);
+    return !isfinite(replay_worth(&s->gain)) ||
+           replay_misses(&s->gain, s->f->of_run);
 }
 
 /* Returns true if the replay says that a late rank or node costs next to
@@ -237,7 +227,8 @@ static bool is_nothing(const struct whatif *w, const struct subject *s)
         (f->kind != JP_FINDING_LATE_RANK && f->kind != JP_FINDING_LATE_NODE))
         return false;
     if (!f->by_own_time || (f->confirmed && f->kind == JP_FINDING_LATE_NODE))
-        return worth < limits_get(JP_LIMIT_LATE_TOLD) && !(f->of_run > SURE);
+        return worth < limits_get(JP_LIMIT_LATE_TOLD) &&
+               !(f->of_run > REPLAY_SURE);
     return worth < limits_get(JP_LIMIT_OWN_WORTH);
 }
 
@@ -253,7 +244,7 @@ static void correct_cost(const struct whatif *w, const struct subject *s,
     double most = s->gain.share * w->findings->run_us *
                   ((double) w->p->at_once - (double) cause->n);
 
-    if (is_of_ranks(f) && !w->part && s->gain.share > SURE && most > 0 &&
+    if (is_of_ranks(f) && !w->part && s->gain.share > REPLAY_SURE && most > 0 &&
         (f->cost_us > most || (f->at_least && !w->findings->part)))
         finding_recost(w->findings, f, most);
 }

@@ -1302,7 +1302,19 @@ static size_t list_late(const struct jp_processes *p,
     return n;
 }
 
-/* Takes costs from gains. */
+/* Returns true if all others wait for an answer's process alone, and the replay
+ * says that next to nothing is saved without it. */
+static bool is_missed(const struct judge *j, const struct judge_answer *a,
+                      const struct replay_gain *gain)
+{
+    return a->kind != JUDGE_NODE &&
+           replay_misses(gain, j->processes[a->process].alone_us /
+                                   j->replay_state.run_us);
+}
+
+/* Takes costs from gains. Where the replay misses what others wait for one
+ * process, it costs as long as they waited for it alone; operations that were
+ * entered at once wait for one delay each, so no more than its excess. */
 static void take_costs(struct judge *j, const struct replay_gain *gains)
 {
     double run_us = j->replay_state.run_us;
@@ -1315,6 +1327,9 @@ static void take_costs(struct judge *j, const struct replay_gain *gains)
             continue;
         a->cost_us = gains[asked].share * run_us;
         a->worth_us = replay_worth(&gains[asked]) * run_us;
+        if (is_missed(j, a, &gains[asked]))
+            a->cost_us = a->worth_us =
+                fmin(j->processes[a->process].alone_us, a->excess_us);
         j->replayed &= isfinite(a->cost_us);
         asked++;
     }
@@ -1679,6 +1694,43 @@ static void drop_late_mates(struct work *w)
     j->n = kept;
 }
 
+/* The two shortest durations of an operation, and whose is the shorter one. */
+struct shortest {
+    float us, next_us;
+    uint32_t process, n;
+};
+
+/* Sums up how long all others of their operations waited for each process
+ * alone: members leave an operation together, so that whose duration is the
+ * shortest came last. 0, or -1: no memory. */
+static int sum_alone(struct work *w)
+{
+    const struct judge_run *run = w->run;
+    struct shortest *of = calloc((size_t) run->n_ops + 1, sizeof(*of));
+
+    if (!of)
+        return -1;
+    for (uint32_t p = 0; p < w->p->n; p++)
+        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++) {
+            struct shortest *s = &of[run->items[i].op];
+            float us = run->items[i].time_us;
+
+            if (!s->n++ || us < s->us) {
+                s->next_us = s->n > 1 ? s->us : INFINITY;
+                s->us = us;
+                s->process = p;
+            } else if (us < s->next_us) {
+                s->next_us = us;
+            }
+        }
+    for (uint32_t i = 0; i < run->n_ops; i++)
+        if (of[i].n > 1 && of[i].n == run->expected[i])
+            w->j->processes[of[i].process].alone_us +=
+                (double) (of[i].next_us - of[i].us);
+    free(of);
+    return 0;
+}
+
 static int judge_all(struct work *w)
 {
     struct judge *j = w->j;
@@ -1701,6 +1753,8 @@ static int judge_all(struct work *w)
     free(named);
     if (rc == 0 && w->run->kept)
         price_kept_stalls(w);
+    else if (rc == 0 && j->n)
+        rc = sum_alone(w);
     return rc == 0 && j->n && !w->run->timed && !w->run->part
                ? replay_by_order(w)
                : rc;
@@ -1824,7 +1878,8 @@ bool judge_compare(const struct judge *j, const enum judge_side *side, size_t n,
 bool judge_speaks(const struct judge *j)
 {
     return j->usable && (!j->part || j->kept) && (j->replayed || !j->n) &&
-           (j->timed || j->clock_us <= JUDGE_OVERLAP * j->run_us);
+           (j->timed ? j->kept || j->clock_us >= JUDGE_SPAN * j->run_us
+                     : j->clock_us <= JUDGE_OVERLAP * j->run_us);
 }
 
 bool judge_speaks_of_part(const struct judge *j)

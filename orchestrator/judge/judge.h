@@ -109,6 +109,9 @@ enum { JUDGE_KNOWN_INTERVALS = 4 * JUDGE_BLOCKS };
 /* Names are given only where so many operations have all their members, and so
  * many come in an order that all of them share. */
 #define JUDGE_WHOLE 0.98
+/* Start and end that span a smaller share of the run are not those of one run:
+ * all operations lie within each other. */
+#define JUDGE_SPAN 0.5
 /* Clocks that run longer than the job by more count time twice: operations
  * overlap computation. */
 #define JUDGE_OVERLAP 1.05
@@ -192,8 +195,11 @@ struct judge_process {
     uint64_t later;       /* ... in which its own time was longer; UINT64_MAX:
                              unknown, as they were compared by blocks */
     uint32_t closest;     /* the communicator that it uses most; UINT32_MAX */
-    double net_us; /* how much longer its operations take without waiting than
-                      the median of the role */
+    double net_us;   /* how much longer its operations take without waiting than
+                        the median of the role */
+    double alone_us; /* how long all others of its operations waited for it
+                        alone: its own duration was the shortest, by so much in
+                        all; set where somebody is named */
     double stalls_us; /* sum of its stalls */
     uint64_t stalls;
     double longest_us;              /* of its stalls */
@@ -244,8 +250,8 @@ void judge_destroy(struct judge *judge);
 void judge_drop_replay(struct judge *judge);
 
 /* Returns true if names may be given: the whole run was judged, what they cost
- * is known, and clocks by durations are no longer than the run, as they are
- * where operations overlap computation. */
+ * is known, start and end span the run, and clocks by durations are no longer
+ * than it, as they are where operations overlap computation. */
 bool judge_speaks(const struct judge *judge);
 
 /* Returns true if only a part of the run was followed (clock_us of run_us), by

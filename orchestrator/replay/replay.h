@@ -186,6 +186,23 @@ static inline double replay_worth(const struct replay_gain *gain)
     return gain->alone > gain->last ? gain->alone : gain->last;
 }
 
+/* Below this share of the run a gain may be noise of the replay. */
+#define REPLAY_SURE 0.005
+/* ... and the replay has missed something if others waited that many times as
+ * long. */
+#define REPLAY_SURED 4
+
+/* Returns true if others wait, for that share of the run, and the replay says
+ * that nothing is saved: it does not follow the order in which operations
+ * overlap. */
+static inline bool replay_misses(const struct replay_gain *gain, double waited)
+{
+    double worth = replay_worth(gain);
+
+    return worth < REPLAY_SURE && waited > REPLAY_SURED * worth &&
+           waited > REPLAY_SURE;
+}
+
 /* Sets *longer_us to how much longer the replay takes if own times of each
  * process become longer by rate[process] of themselves: 0.1 is a tenth more,
  * -0.1 a tenth less. The first `from` of its operations, a share, stay as they
