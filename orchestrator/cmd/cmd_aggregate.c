@@ -384,9 +384,9 @@ static struct cmd_option
 static char about[2048] =
     "usage: jobprof aggregate [--output DIR] [options] INPUT...\n\n"
     "Join files of jobprof's recorder (.jpr), logs of NCCL Inspector (.log, "
-    ".jsonl) and traces of NVIDIA's example plugin (.json; .txt), also .gz, in "
-    "any mixture, and write the report into DIR. INPUTs are files, or folders "
-    "with all folders below.";
+    ".jsonl), traces of NVIDIA's example plugin (.json; .txt) and Kineto "
+    "traces of PyTorch's profiler (.json), also .gz, in any mixture, and write "
+    "the report into DIR. INPUTs are files, or folders with all folders below.";
 static const char about_end[] =
     " Slurm is not needed. Symbolic links are not followed. JOBID[.STEP] in "
     "place of an INPUT is the folder that the site's inspector_folder names "

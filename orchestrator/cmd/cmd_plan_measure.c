@@ -107,7 +107,7 @@ static int get_processes(struct summary_file *s, struct plan_measured *m,
     size_t n = s->n_ranks, end;
 
     for (size_t i = 0; i < n; i++)
-        if (members[i].pid == INT64_MIN)
+        if (!json_is_integer(json_object_get(members[i].row, "pid")))
             return error_set(err, "ranks[%zu].pid: not a number", i);
     qsort(members, n, sizeof(*members), by_process);
     for (size_t i = 0; i < n; i = end) {

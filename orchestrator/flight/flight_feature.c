@@ -247,8 +247,8 @@ const struct feature feature_flight = {
     .name = FLIGHT_FEATURE,
     .title = "Flight Recorder",
     .role = FEATURE_OPERATIONS,
-    .inputs = "Dumps of PyTorch's Flight Recorder, one of each rank, show who "
-              "holds up a hang.",
+    .inputs = "Dumps of PyTorch's Flight Recorder (nccl_trace_rank_0), one of "
+              "each rank, show who holds up a hang.",
     .read_found = read_found,
     .collected_kind = "flight recorder",
     .read_collected = read_collected,

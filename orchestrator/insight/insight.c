@@ -405,7 +405,7 @@ static void advise_on_lateness(const struct jp_insight *x,
             "profile a longer run: it varies too much from one "
             "part to the next",
         [JP_LATE_BY_SPREAD] = "profile more ranks of a kind: those that are "
-                              "there differ by almost as much anyway",
+                              "there may differ by as much anyway",
         [JP_LATE_BY_HIDDEN] =
             "waits in Broadcast, Reduce, or on a slower "
             "network may be as long: a run without them shows "
@@ -823,18 +823,24 @@ struct jp_insight *insight_run(const struct jp_jobconf *conf,
     return x;
 }
 
-char *insight_rough(const struct jp_insight *x, char buf[JP_INSIGHT_ROUGH])
+char *insight_rough(const struct jp_insight *x, char buf[JP_INSIGHT_ROUGH],
+                    const char **todo)
 {
-    double most = limits_get(JP_LIMIT_STATED);
-    double least = x->hypotheses.of[JP_HYPOTHESIS_LATE_RANK].least;
+    const struct jp_judgement *ranks =
+        &x->hypotheses.of[JP_HYPOTHESIS_LATE_RANK];
+    double most = limits_get(JP_LIMIT_STATED), least = ranks->least;
+    bool of_wait = x->run_us > 0 && x->stalls.judged &&
+                   x->stalls.once_us > most * x->run_us;
 
     *buf = '\0';
-    if (x->run_us > 0 && x->stalls.judged && x->stalls.once_us > x->run_us)
+    *todo = of_wait ? "profile a longer run, of which such a wait is a smaller "
+                      "part"
+                    : ranks->todo;
+    if (of_wait && x->stalls.once_us > x->run_us)
         snprintf(buf, JP_INSIGHT_ROUGH,
                  "no single wait for one rank would have been named, however "
                  "long");
-    else if (x->run_us > 0 && x->stalls.judged &&
-             x->stalls.once_us > most * x->run_us)
+    else if (of_wait)
         snprintf(buf, JP_INSIGHT_ROUGH,
                  "a single wait for one rank of less than %s, %s of the run, "
                  "would not have been named",

@@ -229,10 +229,11 @@ struct jp_insight *insight_run(const struct jp_jobconf *conf,
                                const struct jp_expectation *expectation);
 /* Formats why silence is no all-clear: only an effect of more than `stated_max`
  * of the run would have been seen, or such a single wait is not explained. ""
- * if smaller ones would have been. Returns buf. */
+ * if smaller ones would have been. Returns buf. *todo: what makes the effect
+ * smaller, static; NULL: not known. */
 #define JP_INSIGHT_ROUGH 160
 char *insight_rough(const struct jp_insight *insight,
-                    char buf[JP_INSIGHT_ROUGH]);
+                    char buf[JP_INSIGHT_ROUGH], const char **todo);
 /* Takes NULL. */
 void insight_destroy(struct jp_insight *insight);
 

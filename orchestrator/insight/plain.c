@@ -747,9 +747,10 @@ static void add_unjudged(struct text *t, const struct jp_insight *insight)
 {
     const struct jp_hypotheses *h = insight ? &insight->hypotheses : NULL;
     char rough[JP_INSIGHT_ROUGH] = "";
+    const char *todo;
 
     if (hypothesis_judged(h, JP_HYPOTHESIS_LATE_RANK))
-        insight_rough(insight, rough);
+        insight_rough(insight, rough, &todo);
     if (*rough) {
         add(t, "Nothing wrong was found, but %s.", rough);
         return;

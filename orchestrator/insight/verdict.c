@@ -769,17 +769,13 @@ static enum jp_verdict_word say_unjudged(const struct jp_insight *insight,
     return JP_VERDICT_UNJUDGED;
 }
 
-/* Adds that only a large effect would have been seen, and what to do. Returns
- * UNJUDGED. */
-static enum jp_verdict_word say_rough(const struct jp_insight *insight,
-                                      const char *rough, struct jp_reasons *why,
+/* Adds that only a large effect would have been seen, and what to do. todo may
+ * be NULL. Returns UNJUDGED. */
+static enum jp_verdict_word say_rough(const char *rough, const char *todo,
+                                      struct jp_reasons *why,
                                       struct jp_sentence *s)
 {
-    const struct jp_judgement *j =
-        &insight->hypotheses.of[JP_HYPOTHESIS_LATE_RANK];
-
-    sentence_add(s, "%s%s%s", rough, j->todo ? ": " : "",
-                 j->todo ? j->todo : "");
+    sentence_add(s, "%s%s%s", rough, todo ? ": " : "", todo ? todo : "");
     reasons_add(why, JP_REASON_ROUGH);
     return JP_VERDICT_UNJUDGED;
 }
@@ -828,6 +824,7 @@ static enum jp_verdict_word say_data(const struct jp_evidence *e,
     enum jp_verdict_word word = JP_VERDICT_NODATA;
     bool runs = gaps_runs(e), hides;
     char rough[JP_INSIGHT_ROUGH];
+    const char *todo;
 
     if (runs)
         sentence_add(s, "the step has not ended, and is judged so far");
@@ -851,8 +848,8 @@ static enum jp_verdict_word say_data(const struct jp_evidence *e,
         !hypothesis_judged(insight ? &insight->hypotheses : NULL,
                            JP_HYPOTHESIS_LATE_RANK))
         word = say_unjudged(insight, why, s);
-    else if (word == JP_VERDICT_OK && *insight_rough(insight, rough))
-        word = say_rough(insight, rough, why, s);
+    else if (word == JP_VERDICT_OK && *insight_rough(insight, rough, &todo))
+        word = say_rough(rough, todo, why, s);
     /* A good or open verdict includes what it is based on. */
     if (word >= JP_VERDICT_UNJUDGED)
         say_ok(e, s);

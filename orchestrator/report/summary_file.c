@@ -107,7 +107,8 @@ static const struct json_fields comms = JSON_FIELDS(OF, comm_fields);
 
 #define OF struct summary_rank
 static const struct json_field rank_fields[] = {
-    MEMBER(host), MEMBER(pid), MEMBER(records), MEMBER(p2p_records)};
+    JSON_FIELD_ROW(OF, row), MEMBER(host), MEMBER(pid), MEMBER(records),
+    MEMBER(p2p_records)};
 static const struct json_fields ranks = JSON_FIELDS(OF, rank_fields);
 #undef OF
 

@@ -81,7 +81,9 @@ struct summary_comm {
     uint64_t n_ranks, n_hosts, ranks_seen, ops, time_us;
 };
 
+/* row tells an unknown pid from the smallest integer. */
 struct summary_rank {
+    const json_t *row;
     const char *host;
     int64_t pid;
     uint64_t records, p2p_records;

@@ -210,6 +210,7 @@ static struct pool_answer run_one(const void *arg, uint64_t seed,
     const struct task *task = arg;
     struct simjob_shape shape = task->family->shape(seed);
     char rough[JP_INSIGHT_ROUGH] = "";
+    const char *todo;
     const struct jp_hypotheses *h;
     double stated[EFFECTS], end_ns;
     struct job j;
@@ -228,7 +229,8 @@ static struct pool_answer run_one(const void *arg, uint64_t seed,
                     j.insight->findings.at[i].text);
         }
     bits |= !hypothesis_judged(h, JP_HYPOTHESIS_LATE_RANK) ||
-                    *insight_rough(j.insight, rough) || is_slow(j.insight)
+                    *insight_rough(j.insight, rough, &todo) ||
+                    is_slow(j.insight)
                 ? UNJUDGED
                 : OK;
     if (bits & UNJUDGED && verbose)
