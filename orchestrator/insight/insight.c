@@ -317,8 +317,7 @@ static struct seen measure_sensitivity(const struct jp_insight *x, bool speaks,
             node = fmin(node, fmin(node_us, l->stated_us) / run_us);
         }
         /* without the run's length no share of it is known */
-        if (speaks && judged && x->run_us > 0 &&
-            x->judge->processes[i].judged)
+        if (speaks && judged && x->run_us > 0 && x->judge->processes[i].judged)
             state_own(x, i, &least, &by);
         seen.judged += judged;
         seen.blind += least >= 1;
