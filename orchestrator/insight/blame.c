@@ -795,17 +795,36 @@ static const struct judge_process *own_of(const struct blame *b,
                : NULL;
 }
 
+/* Fewer processes of a role hardly show how their own times differ, least of
+ * all on busy nodes. */
+#define LIKES_FEW 8
+
+/* Returns how many processes do the same work as one. */
+static size_t count_likes(const struct blame *b, size_t process)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < b->p->n; i++)
+        n += b->judge->processes[i].role == b->judge->processes[process].role;
+    return n;
+}
+
 /* Returns true if own times contradict that a suspect is late whom they do not
  * name. In a part of the run, by start and end: it stands out in none by more
  * than chance; by durations a late part may drown in waits. All along, by start
  * and end. By durations a slower network looks like own times, so nobody is
  * named who may have one (is_by_net of judge.c), and sums decide: unless he is
- * not apart, or his network is slower by more than he is late. */
+ * not apart, or his network is slower by more than he is late. Of a few that do
+ * the same work, with start and end, sums decide, too, where they show as much
+ * as is told however few there are (JUDGE_TOLD). */
 static bool is_contradicted(const struct blame *b, const struct suspect *s)
 {
     const struct judge_process *x = own_of(b, s);
 
     if (!x)
+        return false;
+    if (b->judge->timed && count_likes(b, s->process) < LIKES_FEW &&
+        b->lateness[s->rank].excess_us > JUDGE_TOLD * b->judge->run_us)
         return false;
     if (b->lateness[s->rank].spells)
         return b->judge->timed && x->intervals >= JUDGE_KNOWN_INTERVALS &&
