@@ -795,8 +795,8 @@ static const struct judge_process *own_of(const struct blame *b,
                : NULL;
 }
 
-/* Fewer processes of a role hardly show how their own times differ, least of
- * all on busy nodes. */
+/* So many processes of a role, a node's GPUs, or fewer hardly show how their
+ * own times differ, least of all on busy nodes. */
 #define LIKES_FEW 8
 
 /* Returns how many processes do the same work as one. */
@@ -823,7 +823,7 @@ static bool is_contradicted(const struct blame *b, const struct suspect *s)
 
     if (!x)
         return false;
-    if (b->judge->timed && count_likes(b, s->process) < LIKES_FEW &&
+    if (b->judge->timed && count_likes(b, s->process) <= LIKES_FEW &&
         b->lateness[s->rank].excess_us > JUDGE_TOLD * b->judge->run_us)
         return false;
     if (b->lateness[s->rank].spells)
