@@ -809,6 +809,15 @@ static size_t count_likes(const struct blame *b, size_t process)
     return n;
 }
 
+/* Returns true if a suspect is one of a few that do the same work, with start
+ * and end, and sums show much of him. */
+static bool is_of_few(const struct blame *b, const struct suspect *s)
+{
+    return own_of(b, s) && b->judge->timed &&
+           count_likes(b, s->process) <= LIKES_FEW &&
+           b->lateness[s->rank].excess_us > JUDGE_TOLD * b->judge->run_us;
+}
+
 /* Returns true if own times contradict that a suspect is late whom they do not
  * name. In a part of the run, by start and end: it stands out in none by more
  * than chance; by durations a late part may drown in waits. All along, by start
@@ -823,8 +832,7 @@ static bool is_contradicted(const struct blame *b, const struct suspect *s)
 
     if (!x)
         return false;
-    if (b->judge->timed && count_likes(b, s->process) <= LIKES_FEW &&
-        b->lateness[s->rank].excess_us > JUDGE_TOLD * b->judge->run_us)
+    if (is_of_few(b, s))
         return false;
     if (b->lateness[s->rank].spells)
         return b->judge->timed && x->intervals >= JUDGE_KNOWN_INTERVALS &&
@@ -990,8 +998,8 @@ static int tell_ranks(struct blame *b)
 
         if (named)
             rc = tell_own(b, s, named, sure);
-        else if (sure)
-            rc = add_rank(b, s);
+        else if (sure && (rc = add_rank(b, s)) == 0)
+            b->findings->at[b->findings->n - 1].of_few = is_of_few(b, s);
         if (rc < 0)
             return -1;
     }

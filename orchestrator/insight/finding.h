@@ -145,8 +145,10 @@ struct jp_finding {
     uint32_t stage, stages; /* of a pipeline, from 1 on; 0: none, or unknown */
     bool by_own_time;       /* the judge found it */
     bool confirmed;         /* ... and sums of waits, too */
-    bool minor;             /* it costs less than is worth a search
-                               (late_worth) */
+    bool of_few; /* by sums of waits alone: a few processes alike, and
+                    own times do not name it */
+    bool minor;  /* it costs less than is worth a search
+                    (late_worth) */
     /* The phase of the training step in which it is late, by the program's own
      * word, its share of the lateness, 0 to 1, and how late it is there: by
      * phase_us in phase_times of phase_of operations. "": none stands out. */
