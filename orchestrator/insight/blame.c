@@ -795,10 +795,6 @@ static const struct judge_process *own_of(const struct blame *b,
                : NULL;
 }
 
-/* So many processes of a role, a node's GPUs, or fewer hardly show how their
- * own times differ, least of all on busy nodes. */
-#define LIKES_FEW 8
-
 /* Returns how many processes do the same work as one. */
 static size_t count_likes(const struct blame *b, size_t process)
 {
@@ -814,7 +810,7 @@ static size_t count_likes(const struct blame *b, size_t process)
 static bool is_of_few(const struct blame *b, const struct suspect *s)
 {
     return own_of(b, s) && b->judge->timed &&
-           count_likes(b, s->process) <= LIKES_FEW &&
+           count_likes(b, s->process) <= JUDGE_FEW &&
            b->lateness[s->rank].excess_us > JUDGE_TOLD * b->judge->run_us;
 }
 

@@ -266,6 +266,7 @@ static void state_own(const struct jp_insight *x, size_t process, double *least,
                       enum jp_late_by *by)
 {
     const struct judge_process *own = &x->judge->processes[process];
+    size_t likes = 0;
     /* by durations a slower network explains as much (is_contradicted) */
     double us =
         (x->judge->timed ? own->least_us : fmax(own->least_us, own->net_us)) /
@@ -273,6 +274,14 @@ static void state_own(const struct jp_insight *x, size_t process, double *least,
 
     if (own->intervals < JUDGE_KNOWN_INTERVALS && *least >= us)
         return;
+    /* of a few sums name from there on, too (is_of_few of blame.c) */
+    for (size_t i = 0; i < x->processes.n; i++)
+        likes += x->judge->processes[i].role == own->role;
+    if (x->judge->timed && likes <= JUDGE_FEW &&
+        fmax(*least, JUDGE_TOLD) < us) {
+        *least = fmax(*least, JUDGE_TOLD);
+        return;
+    }
     *least = us;
     *by = us > own->least_us / x->judge->run_us            ? JP_LATE_BY_SPREAD
           : own->least_us > own->apart_us                  ? JP_LATE_BY_ERROR

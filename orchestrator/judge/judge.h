@@ -79,6 +79,9 @@ enum { JUDGE_KNOWN_INTERVALS = 4 * JUDGE_BLOCKS };
  * there are to compare him with. Of what an all-clear may miss (stated_max) it
  * leaves some to noise. */
 #define JUDGE_TOLD 0.029
+/* So many processes of a role, a node's GPUs, or fewer hardly show how their
+ * own times differ, least of all on busy nodes. */
+#define JUDGE_FEW 8
 /* Half of what is worth it is what processes of one kind differ by anyway
  * (standard deviation). Where few of them show it, this counts as so many
  * further ones. */
