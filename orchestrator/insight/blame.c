@@ -795,22 +795,13 @@ static const struct judge_process *own_of(const struct blame *b,
                : NULL;
 }
 
-/* Returns how many processes do the same work as one. */
-static size_t count_likes(const struct blame *b, size_t process)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < b->p->n; i++)
-        n += b->judge->processes[i].role == b->judge->processes[process].role;
-    return n;
-}
-
 /* Returns true if a suspect is one of a few that do the same work, with start
  * and end, and sums show much of him. */
 static bool is_of_few(const struct blame *b, const struct suspect *s)
 {
-    return own_of(b, s) && b->judge->timed &&
-           count_likes(b, s->process) <= JUDGE_FEW &&
+    const struct judge_process *x = own_of(b, s);
+
+    return x && b->judge->timed && x->likes <= JUDGE_FEW &&
            b->lateness[s->rank].excess_us > JUDGE_TOLD * b->judge->run_us;
 }
 

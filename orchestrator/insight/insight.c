@@ -266,7 +266,6 @@ static void state_own(const struct jp_insight *x, size_t process, double *least,
                       enum jp_late_by *by)
 {
     const struct judge_process *own = &x->judge->processes[process];
-    size_t likes = 0;
     /* by durations a slower network explains as much (is_contradicted) */
     double us =
         (x->judge->timed ? own->least_us : fmax(own->least_us, own->net_us)) /
@@ -275,9 +274,7 @@ static void state_own(const struct jp_insight *x, size_t process, double *least,
     if (own->intervals < JUDGE_KNOWN_INTERVALS && *least >= us)
         return;
     /* of a few sums name from there on, too (is_of_few of blame.c) */
-    for (size_t i = 0; i < x->processes.n; i++)
-        likes += x->judge->processes[i].role == own->role;
-    if (x->judge->timed && likes <= JUDGE_FEW &&
+    if (x->judge->timed && own->likes <= JUDGE_FEW &&
         fmax(*least, JUDGE_TOLD) < us) {
         *least = fmax(*least, JUDGE_TOLD);
         return;

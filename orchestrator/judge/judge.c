@@ -719,8 +719,8 @@ static int measure(struct work *w)
                                   : add_blocks(w, p) >= BLOCKS_MIN;
 
         x->role = w->run->role[p];
-        x->judged = known &&
-                    w->role_from[x->role + 1] - w->role_from[x->role] > 1;
+        x->likes = w->role_from[x->role + 1] - w->role_from[x->role];
+        x->judged = known && x->likes > 1;
         j->n_judged += x->judged;
     }
     center_blocks(w);

@@ -175,6 +175,7 @@ struct judge_answer {
 
 struct judge_process {
     uint32_t role;      /* processes of one number have one role */
+    uint32_t likes;     /* how many these are */
     bool judged;        /* it has others of its role, and enough intervals */
     double part_chance; /* that the part of the run in which it stands out most
                            is chance: for each process by itself, times the
