@@ -1289,6 +1289,14 @@ static int replay_by_order(struct work *w)
     return w->j->replay ? 0 : -1;
 }
 
+/* Whether an answer is about a process. */
+static bool concerns(const struct judge_answer *a, const struct jp_processes *p,
+                     size_t process)
+{
+    return a->kind == JUDGE_NODE ? p->list[process].host_at == a->host
+                                 : process == a->process;
+}
+
 /* Lists whom an answer is about. Returns their number. */
 static size_t list_late(const struct jp_processes *p,
                         const struct judge_answer *a, size_t *list)
@@ -1296,8 +1304,7 @@ static size_t list_late(const struct jp_processes *p,
     size_t n = 0;
 
     for (size_t i = 0; i < p->n; i++)
-        if (a->kind == JUDGE_NODE ? p->list[i].host_at == a->host
-                                  : i == a->process)
+        if (concerns(a, p, i))
             list[n++] = i;
     return n;
 }
@@ -1379,8 +1386,7 @@ static void add_rate(const struct judge *j, const struct jp_processes *p,
     if (work_us > a->excess_us)
         excess = a->excess_us / (times < 0 ? work_us : work_us - a->excess_us);
     for (size_t i = 0; i < p->n; i++)
-        if (a->kind == JUDGE_NODE ? p->list[i].host_at == a->host
-                                  : i == a->process)
+        if (concerns(a, p, i))
             rate[i] += times * excess;
 }
 
