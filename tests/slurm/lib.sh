@@ -178,7 +178,7 @@ one_report() {
         { fail "no $dir/summary.json within $limit s"; why_none "$dir"; } || return
     echo "report after $((($(now_ms) - since) / 1000)) s by $("$PYTHON" -c \
         'import json,sys; print(json.load(open(sys.argv[1]))["generator"]["reporter"])' "$dir/summary.json")"
-    wait_for 5 test ! -e "$dir/report.claim" || fail "report.claim stays in $dir" || return
+    wait_for 30 test ! -e "$dir/report.claim" || fail "report.claim stays in $dir" || return
     n=$(grep -c 'report written' "$dir/log.txt")
     [ "$n" = 1 ] || fail "$dir: $n reports written instead of one: $(cat "$dir/log.txt")" || return
     for f in owner pending 'done' alldone; do
