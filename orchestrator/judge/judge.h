@@ -401,6 +401,22 @@ void judge_drop_answers(struct judge *judge);
  * Whatever is named by chance alone takes it from here. */
 double judge_chance(size_t n);
 
+/* --- judge_cost.c: what an answer costs. For this room only. -------------- */
+
+/* Replays a run of which durations alone are known, by the order in which the
+ * clocks were followed. 0, or -1: no memory. */
+int judge_replay_by_order(struct judge *judge, const struct judge_run *run);
+
+/* Prices all answers that have no cost yet, drops those that are not worth it,
+ * and sorts the others. If the replay does not give the run, costs are unknown,
+ * and all answers stay. 0, or -1: no memory. */
+int judge_price(struct judge *judge, const struct jp_result *result,
+                const struct jp_processes *processes, double worth_us);
+
+/* Prices the stalls of a run that is longer than its timelines: each wait costs
+ * no more than another process was in flight for. */
+void judge_price_kept_stalls(struct judge *judge, const struct judge_run *run);
+
 /* --- judge_stall.c: single intervals. For this room only. ----------------- */
 
 /* Sets stall[item] for each interval that is a stall, and sums them up by
