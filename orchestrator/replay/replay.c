@@ -33,6 +33,10 @@ enum {
 /* an operation this soon after the end of the one before waited in line */
 #define QUEUED_US 5
 
+/* Of operations in which most members waited in line, in how many somebody did
+ * not: he was the last one, for whom the others waited. */
+#define AHEAD 0.5
+
 /* What an event may follow: end or start of the one before in its own stream.
  */
 enum { OF_END, OF_START, N_OF };
@@ -50,6 +54,9 @@ struct habit {
     /* numbers of events that were queued, that were not, and that came so late
      * that they certainly did not wait in line */
     double queued, steady, free;
+    /* of those that were queued: operations, and numbers of events that
+     * certainly did not wait in line */
+    double ops, ahead;
 };
 
 struct habits {
@@ -62,6 +69,7 @@ struct habits {
  */
 struct lag {
     uint64_t kind;
+    uint32_t members; /* of its operation */
     double us[N_OF];
 };
 
@@ -123,7 +131,8 @@ static struct lag lag_of(const struct replay *x, uint32_t i,
     const struct replay_event *e = &x->events[i];
     uint32_t two = x->events[e->before].before;
     struct lag lag = {
-        .kind = replay_mix(kind_of(x, i) ^ kind_of(x, e->before) << 2)};
+        .kind = replay_mix(kind_of(x, i) ^ kind_of(x, e->before) << 2),
+        .members = x->ops[e->op].n};
 
     if (two != REPLAY_NONE)
         lag.kind = replay_mix(lag.kind ^ kind_of(x, two));
@@ -167,6 +176,9 @@ static void add_habit(struct habit *to, const struct lag *lags, size_t n,
             if (median <= QUEUED_US) { /* varies like what it waits for, so it
                                           says nothing */
                 to->queued += weight;
+                to->ops += weight / lags->members;
+                for (size_t i = 0; i < n; i++)
+                    to->ahead += lags[i].us[of] > FREE_US;
                 return;
             }
             to->steady += weight;
@@ -221,7 +233,10 @@ static unsigned followed(const struct habit *h)
     bool start = h->off[OF_START] < STEADIER * h->off[OF_END] &&
                  h->off[OF_END] > h->steady * QUEUED_US;
 
-    return start || (h->queued > h->free && h->free > 0) ? OF_START : OF_END;
+    return start || (h->queued > h->free &&
+                     (h->free > 0 || h->ahead > AHEAD * h->ops))
+               ? OF_START
+               : OF_END;
 }
 
 /* Returns true if what ended last ended beside the event, and the event did not

@@ -138,6 +138,17 @@ static inline uint64_t replay_work_of(const struct replay *x, uint32_t event)
                     : replay_kind_of(x, event) ^ x->events[event].role;
 }
 
+/* How work is evened. */
+struct replay_evening {
+    const uint32_t *role; /* [process] */
+    double from; /* this share of a process's operations stay as they are */
+    bool each;   /* each interval; else a process's own times as a whole */
+};
+
+/* Evens own[event] over the processes of a role. 0, or -1: no memory. */
+int replay_even(struct replay *replay, const struct replay_evening *how,
+                float *own);
+
 /* Replays and returns the run's length, and in *own that of the longest
  * process. NAN: the replay does not reach the end. */
 double replay_pass(struct replay *replay, double *own);
