@@ -2,7 +2,8 @@
  *
  * Way through: judge_run, set_excess (each own time less that of the peers),
  * judge_stalls_find, add_blocks, measure (excess and error of each process),
- * set_least (the smallest excess that is named), name_*, judge_price.
+ * set_least (the smallest excess that is named), name_*, judge_turns_find,
+ * judge_price.
  */
 #include "orchestrator/judge/judge.h"
 
@@ -164,11 +165,6 @@ static int set_excess(struct work *w)
 
 /* --- blocks --------------------------------------------------------------- */
 
-static size_t block_of(float at)
-{
-    return at >= 1 ? JUDGE_BLOCKS - 1 : (size_t) (at * JUDGE_BLOCKS);
-}
-
 /* Sums up the blocks of a process, without stalls. Returns the blocks with
  * operations.
  */
@@ -186,14 +182,14 @@ static unsigned add_blocks(struct work *w, uint32_t p)
         x->comm_us += (double) w->run->items[i].time_us;
         /* before its first operation a process starts */
         if (i > w->run->first[p] && isfinite(w->run->items[i].own_us))
-            x->work_us[block_of(at)] += (double) w->run->items[i].own_us;
+            x->work_us[judge_block_of(at)] += (double) w->run->items[i].own_us;
         if (!isfinite(us))
             continue;
-        any[block_of(at)] = true;
+        any[judge_block_of(at)] = true;
         x->intervals++;
         x->later += us > 0;
         if (!w->stall[i])
-            x->blocks_us[block_of(at)] += us;
+            x->blocks_us[judge_block_of(at)] += us;
     }
     for (unsigned k = 0; k < JUDGE_BLOCKS; k++)
         n += any[k];
@@ -224,7 +220,7 @@ static void add_kept(struct work *w)
             if (w->stall[i]) {
                 const struct interval *y = &of->at[i - run->kept_first[p]];
 
-                x->blocks_us[block_of((float) judge_kept_at(
+                x->blocks_us[judge_block_of((float) judge_kept_at(
                     run, p, y->to_us))] -= (double) run->kept_excess[i];
             }
     }
@@ -270,9 +266,9 @@ static void center_blocks(struct work *w)
         }
 }
 
-/* Returns the trimmed mean of the blocks, times their number, and its error:
- * the larger one of single blocks and of pairs, as noise may last. */
-static struct stats_trimmed resample(const double *blocks)
+/* The error is the larger one of single blocks and of pairs, as noise may last.
+ */
+struct stats_trimmed judge_resample(const double *blocks)
 {
     double one[JUDGE_BLOCKS], two[JUDGE_BLOCKS / 2];
     struct stats_trimmed a, b;
@@ -721,12 +717,13 @@ static int measure(struct work *w)
     }
     center_blocks(w);
     for (uint32_t p = 0; p < w->p->n; p++)
-        j->processes[p].total_us = resample(j->processes[p].blocks_us).mean;
+        j->processes[p].total_us =
+            judge_resample(j->processes[p].blocks_us).mean;
     if (leave_mates(w) < 0)
         return -1;
     for (uint32_t p = 0; p < w->p->n; p++) {
         struct judge_process *x = &j->processes[p];
-        struct stats_trimmed own = resample(x->own_us);
+        struct stats_trimmed own = judge_resample(x->own_us);
 
         /* nobody is early because its mates are late, nor later than he is
            because they are early */
@@ -1186,7 +1183,7 @@ static int name_nodes(struct work *w, bool *named)
     for (size_t h = 0; rc == 0 && h < n; h++) {
         for (unsigned k = 0; k < JUDGE_BLOCKS && hosts[h].n; k++)
             hosts[h].blocks[k] /= (double) hosts[h].n;
-        hosts[h].t = resample(hosts[h].blocks);
+        hosts[h].t = judge_resample(hosts[h].blocks);
         w->scratch[h] = neighbours(hosts[h].blocks);
     }
     usual = rc == 0 ? stats_median(w->scratch, n) : 0;
@@ -1433,7 +1430,10 @@ static int judge_all(struct work *w)
         judge_price_kept_stalls(j, w->run);
     else if (rc == 0 && j->n)
         rc = sum_alone(w);
-    return rc == 0 && j->n && !w->run->timed && !w->run->part
+    if (rc == 0)
+        rc = judge_turns_find(j, w->run, w->members, w->role_from);
+    return rc == 0 && (j->n || judge_turns_asked(j)) && !w->run->timed &&
+                   !w->run->part
                ? judge_replay_by_order(j, w->run)
                : rc;
 }
@@ -1544,7 +1544,7 @@ bool judge_compare(const struct judge *j, const enum judge_side *side, size_t n,
             blocks[k] += side[p] == JUDGE_IN
                              ? j->processes[p].work_us[k] / of[0]
                              : -j->processes[p].work_us[k] / of[1];
-    t = resample(blocks);
+    t = judge_resample(blocks);
     out->us = t.mean;
     out->error_us = t.error;
     out->least_us =

@@ -21,6 +21,8 @@
  *     cost = worth = sum of min(wait, longest time of another process in
  *                               flight)
  *
+ * judge_turns.c has the cost of turns.
+ *
  * An answer whose worth is no more than JUDGE_WORTH of the run is dropped.
  */
 #include "orchestrator/judge/judge.h"
@@ -137,32 +139,59 @@ static void take_costs(struct judge *j, const struct replay_gain *gains)
     }
 }
 
+/* What answers say, as causes for a replay. */
+struct causes {
+    struct replay_cause *at;
+    size_t n;
+    size_t *processes; /* of all of them */
+};
+
+/* Lists the causes of all answers; priced: those that have a cost, too. 0, or
+ * -1; causes_fini in any case. */
+static int causes_init(struct causes *c, const struct judge *j,
+                       const struct jp_processes *p, bool priced)
+{
+    c->at = calloc(j->n + 1, sizeof(*c->at));
+    c->processes = calloc(j->n * p->n + 1, sizeof(*c->processes));
+    c->n = 0;
+    if (!c->at || !c->processes)
+        return -1;
+    for (size_t i = 0; i < j->n; i++) {
+        size_t *list = c->processes + c->n * p->n;
+
+        if (!priced && isfinite(j->answers[i].cost_us))
+            continue;
+        c->at[c->n++] =
+            (struct replay_cause){.kind = REPLAY_LATE,
+                                  .processes = list,
+                                  .n = list_late(p, &j->answers[i], list),
+                                  .comm = -1,
+                                  .from_us = NAN};
+    }
+    return 0;
+}
+
+static void causes_fini(struct causes *c)
+{
+    free(c->at);
+    free(c->processes);
+}
+
 /* Prices all answers that have no cost yet. 0 or -1. */
 static int price_by_gains(struct judge *j, const struct jp_processes *p)
 {
-    struct replay_cause *causes = calloc(j->n + 1, sizeof(*causes));
+    struct causes causes;
     struct replay_gain *gains = calloc(j->n + 1, sizeof(*gains));
-    size_t *list = calloc(j->n * p->n + 1, sizeof(*list)), n = 0;
-    int rc = causes && gains && list ? 0 : -1;
+    int rc = causes_init(&causes, j, p, false);
     double all;
 
-    for (size_t i = 0; rc == 0 && i < j->n; i++) {
-        if (isfinite(j->answers[i].cost_us))
-            continue;
-        causes[n] = (struct replay_cause){.kind = REPLAY_LATE,
-                                          .processes = list + n * p->n,
-                                          .comm = -1,
-                                          .from_us = NAN};
-        causes[n].n = list_late(p, &j->answers[i], list + n * p->n);
-        n++;
-    }
     if (rc == 0)
-        rc = replay_gains(j->replay, causes, n, gains, &all);
+        rc = gains ? replay_gains(j->replay, causes.at, causes.n, gains, &all)
+                   : -1;
     if (rc == 0)
         take_costs(j, gains);
-    free(causes);
+    causes_fini(&causes);
     free(gains);
-    free(list);
     return rc;
 }
 
@@ -312,6 +341,27 @@ static void drop_cheap(struct judge *j, double worth_us)
         qsort(j->answers, j->n, sizeof(*j->answers), by_cost);
 }
 
+/* Prices turns, if the replay follows the run. Of a run that is longer than its
+ * replay nobody is mended before: those late all along are so as a whole. 0 or
+ * -1. */
+static int price_turns(struct judge *j, const struct jp_processes *p)
+{
+    struct causes causes;
+    int rc;
+
+    j->turns.cost_us = 0;
+    if (!judge_turns_asked(j))
+        return 0;
+    j->turns.cost_us = NAN;
+    if (!j->replay_state.follows)
+        return 0;
+    rc = causes_init(&causes, j, p, true);
+    if (rc == 0)
+        rc = judge_turns_price(j, p, causes.at, j->kept ? 0 : causes.n);
+    causes_fini(&causes);
+    return rc;
+}
+
 int judge_price(struct judge *j, const struct jp_result *r,
                 const struct jp_processes *p, double worth_us)
 {
@@ -321,7 +371,7 @@ int judge_price(struct judge *j, const struct jp_result *r,
     for (size_t i = 0; i < j->n; i++)
         asked += !isfinite(j->answers[i].cost_us);
     j->replayed = !asked;
-    if (asked && !j->replay) {
+    if ((asked || (j->timed && judge_turns_asked(j))) && !j->replay) {
         j->replay = replay_create(r, p, &j->replay_state);
         rc = j->replay ? 0 : -1;
     }
@@ -329,9 +379,10 @@ int judge_price(struct judge *j, const struct jp_result *r,
         j->replayed = true;
         rc = j->kept ? price_kept(j, p) : price_by_gains(j, p);
     }
-    if (rc == 0)
-        drop_cheap(j, worth_us);
-    return rc;
+    if (rc < 0)
+        return -1;
+    drop_cheap(j, worth_us);
+    return price_turns(j, p);
 }
 
 void judge_price_kept_stalls(struct judge *j, const struct judge_run *run)
