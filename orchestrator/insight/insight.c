@@ -591,7 +591,7 @@ static int compare_ranks(struct jp_insight *x, const struct jp_result *r,
     if (rc == 0)
         rc = network_findings(r, p, &series, expectation, &x->findings);
     if (rc == 0)
-        rc = turns_findings(r, p, &series, x->lateness, &x->findings);
+        rc = turns_findings(r, p, x->judge, &x->findings);
     if (rc == 0)
         rc = phases_findings(r, p, &x->findings);
     /* last: it speaks where nothing else was found */

@@ -1,25 +1,14 @@
 /* limits_rows.h - rows of limits_table, for limits.c only: waits by turns,
  * phases, own times, and what an all-clear may state. */
 /* clang-format off */
-    /* --- single waits, and waits by turns (turns.c) */
+    /* --- waits by turns (turns.c) */
     [JP_LIMIT_TURNS_COST] =
-        {"turns_cost_min", 0.12, JP_LIMIT_IS_SHARE,
-         "SLOW where ranks of a communicator wait by turns, each time "
-         "for another one, for more than {} of the run",
-         "the last of many ranks is always some percent later than the mean: "
-         "in 1,000 simulated jobs whose ranks vary by 2 % it was 11 % at most"},
-    [JP_LIMIT_TURNS_OPS] =
-        {"turns_ops_min", 4, JP_LIMIT_IS_NUMBER,
-         "... in a communicator with at least {} operations, each "
-         "counted by its waits",
-         "a few of them may be single waits"},
-    [JP_LIMIT_TURNS_FIRST] =
-        {"turns_first_max", 3, JP_LIMIT_IS_NUMBER,
-         "... without the first operation of a kind, if ranks waited there "
-         "for more than {} times the mean of the others. If all waits are "
-         "more than as many times what the last operations show (one in "
-         "warmup_part, taken for the whole run), only the latter counts",
-         "programs start at different times on each node"},
+        {"turns_cost_min", JUDGE_TURNS, JP_LIMIT_IS_SHARE,
+         "SLOW where ranks wait by turns, each time for another one: the run "
+         "would be shorter by more than {} if ranks of one kind had equally "
+         "much to do in each step",
+         "then it is less than 1.1 times as fast as it could be; ranks that "
+         "vary by 2 % cost up to 6 % where there are many"},
     /* --- in which phase of the training step a rank is late (phases.c) */
     [JP_LIMIT_PHASE_SHARE] =
         {"phase_share_min", 0.8, JP_LIMIT_IS_SHARE,

@@ -79,14 +79,12 @@ int phases_findings(const struct jp_result *result,
                     const struct jp_processes *processes,
                     struct jp_findings *findings);
 
-/* turns.c: appends waits_by_turns if ranks wait for another one each time, for
- * more than `turns_cost_min` of the run. Call it last: what other findings
- * explain does not count. 0, or -1: no memory. */
+/* turns.c: appends waits_by_turns if the run would be shorter by more than
+ * `turns_cost_min` with work that is evenly shared in each step. judge may be
+ * NULL. 0, or -1: no memory. */
 int turns_findings(const struct jp_result *result,
                    const struct jp_processes *processes,
-                   const struct jp_netserieses *series,
-                   const struct jp_lateness *lateness,
-                   struct jp_findings *findings);
+                   const struct judge *judge, struct jp_findings *findings);
 
 /* --- own times ------------------------------------------------------------ */
 

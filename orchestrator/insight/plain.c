@@ -302,15 +302,15 @@ static void add_long_wait(struct text *t, const struct jp_finding *f,
     add_loss(t, f);
 }
 
-/* times is how many ranks were the last one, of in how many operations. */
+/* times is how many ranks were the slowest ones, of in how many operations. */
 static void add_turns(struct text *t, const struct jp_finding *f,
                       const struct jp_result *r)
 {
     (void) r;
     add(t, "Ranks wait by turns, each time for another one");
     if (f->of)
-        add(t, ": %s ranks came last in %s operations", FIG_COUNT(f->times),
-            FIG_COUNT(f->of));
+        add(t, ": %s ranks were the slowest ones, in %s operations",
+            FIG_COUNT(f->times), FIG_COUNT(f->of));
     add(t, ". Nobody in particular causes it.");
     add_loss(t, f);
 }

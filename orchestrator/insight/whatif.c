@@ -323,6 +323,12 @@ int whatif_findings(const struct jp_result *result,
          */
         if (isfinite(findings->at[i].cost_us))
             findings->at[i].gain_kind = JP_GAIN_BOUND;
+        /* they were replayed by the judge */
+        if (findings->at[i].kind == JP_FINDING_TURNS && judge->timed) {
+            findings->at[i].gain = findings->at[i].of_run;
+            findings->at[i].gain_kind = judge->part ? JP_GAIN_PART
+                                                    : JP_GAIN_REPLAYED;
+        }
         any |= has_cause(&findings->at[i]);
     }
     if (!any || !processes->known || findings->part)

@@ -2,7 +2,8 @@
  *
  * Way through: judge_run, set_excess (each own time less that of the peers),
  * judge_stalls_find, add_blocks, measure (excess and error of each process),
- * set_least (the smallest excess that is named), name_*, price (by a replay).
+ * set_least (the smallest excess that is named), name_*, judge_turns_find,
+ * judge_price.
  */
 #include "orchestrator/judge/judge.h"
 
@@ -12,7 +13,6 @@
 #include <string.h>
 
 #include "common/figure.h"
-#include "common/hash.h"
 #include "common/stats.h"
 #include "common/vector.h"
 #include "orchestrator/aggregate/intervals.h"
@@ -30,9 +30,6 @@
 #define NET_SHARE 0.1 /* of an excess, by which its network may be slower */
 #define BEFORE 0.25   /* an onset: of the excess since then, before it */
 #define MOST_NAMED 8
-/* Of the start of a longer run: what an excess costs is asked of what follows,
- * as ranks warm up before. */
-#define PRICED_FROM 0.5
 
 struct work {
     struct judge *j;
@@ -168,11 +165,6 @@ static int set_excess(struct work *w)
 
 /* --- blocks --------------------------------------------------------------- */
 
-static size_t block_of(float at)
-{
-    return at >= 1 ? JUDGE_BLOCKS - 1 : (size_t) (at * JUDGE_BLOCKS);
-}
-
 /* Sums up the blocks of a process, without stalls. Returns the blocks with
  * operations.
  */
@@ -190,14 +182,14 @@ static unsigned add_blocks(struct work *w, uint32_t p)
         x->comm_us += (double) w->run->items[i].time_us;
         /* before its first operation a process starts */
         if (i > w->run->first[p] && isfinite(w->run->items[i].own_us))
-            x->work_us[block_of(at)] += (double) w->run->items[i].own_us;
+            x->work_us[judge_block_of(at)] += (double) w->run->items[i].own_us;
         if (!isfinite(us))
             continue;
-        any[block_of(at)] = true;
+        any[judge_block_of(at)] = true;
         x->intervals++;
         x->later += us > 0;
         if (!w->stall[i])
-            x->blocks_us[block_of(at)] += us;
+            x->blocks_us[judge_block_of(at)] += us;
     }
     for (unsigned k = 0; k < JUDGE_BLOCKS; k++)
         n += any[k];
@@ -228,7 +220,7 @@ static void add_kept(struct work *w)
             if (w->stall[i]) {
                 const struct interval *y = &of->at[i - run->kept_first[p]];
 
-                x->blocks_us[block_of((float) judge_kept_at(
+                x->blocks_us[judge_block_of((float) judge_kept_at(
                     run, p, y->to_us))] -= (double) run->kept_excess[i];
             }
     }
@@ -274,9 +266,9 @@ static void center_blocks(struct work *w)
         }
 }
 
-/* Returns the trimmed mean of the blocks, times their number, and its error:
- * the larger one of single blocks and of pairs, as noise may last. */
-static struct stats_trimmed resample(const double *blocks)
+/* The error is the larger one of single blocks and of pairs, as noise may last.
+ */
+struct stats_trimmed judge_resample(const double *blocks)
 {
     double one[JUDGE_BLOCKS], two[JUDGE_BLOCKS / 2];
     struct stats_trimmed a, b;
@@ -725,12 +717,13 @@ static int measure(struct work *w)
     }
     center_blocks(w);
     for (uint32_t p = 0; p < w->p->n; p++)
-        j->processes[p].total_us = resample(j->processes[p].blocks_us).mean;
+        j->processes[p].total_us =
+            judge_resample(j->processes[p].blocks_us).mean;
     if (leave_mates(w) < 0)
         return -1;
     for (uint32_t p = 0; p < w->p->n; p++) {
         struct judge_process *x = &j->processes[p];
-        struct stats_trimmed own = resample(x->own_us);
+        struct stats_trimmed own = judge_resample(x->own_us);
 
         /* nobody is early because its mates are late, nor later than he is
            because they are early */
@@ -1190,7 +1183,7 @@ static int name_nodes(struct work *w, bool *named)
     for (size_t h = 0; rc == 0 && h < n; h++) {
         for (unsigned k = 0; k < JUDGE_BLOCKS && hosts[h].n; k++)
             hosts[h].blocks[k] /= (double) hosts[h].n;
-        hosts[h].t = resample(hosts[h].blocks);
+        hosts[h].t = judge_resample(hosts[h].blocks);
         w->scratch[h] = neighbours(hosts[h].blocks);
     }
     usual = rc == 0 ? stats_median(w->scratch, n) : 0;
@@ -1233,330 +1226,6 @@ static int name_process(struct work *w, size_t p, bool *named)
     a->part = x->total_us > x->excess_us ? x->excess_us / x->total_us : 1;
     named[p] = true;
     return 0;
-}
-
-/* --- cost ----------------------------------------------------------------- */
-
-/* By excess, where costs are unknown: they are so for all answers. */
-static int by_cost(const void *a, const void *b)
-{
-    const struct judge_answer *x = a, *y = b;
-    double cost_x = isfinite(x->cost_us) ? x->cost_us : x->excess_us;
-    double cost_y = isfinite(y->cost_us) ? y->cost_us : y->excess_us;
-
-    if (cost_x != cost_y)
-        return cost_x > cost_y ? -1 : 1;
-    return x->process < y->process ? -1 : x->process > y->process;
-}
-
-/* Replays a run of which durations alone are known, by the order in which the
- * clocks were followed. 0 or -1. */
-static int replay_by_order(struct work *w)
-{
-    const struct judge_run *run = w->run;
-    uint32_t n = run->first[w->p->n];
-    struct replay_step *steps = calloc((size_t) n + 1, sizeof(*steps));
-    uint32_t *comm = calloc((size_t) run->n_ops + 1, sizeof(*comm));
-    const struct replay_order order = {.steps = steps,
-                                       .first = run->first,
-                                       .n = n,
-                                       .n_ops = run->n_ops,
-                                       .comm = comm,
-                                       .net_us = run->net_us,
-                                       .lacking = run->lacking,
-                                       .run_us = w->j->clock_us};
-
-    for (uint32_t p = 0; steps && p < w->p->n; p++)
-        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++) {
-            const struct judge_item *item = &run->items[i];
-
-            steps[run->first[p] + item->place] = (struct replay_step){
-                .op = item->op,
-                .kind = (uint32_t) hash_word(
-                    hash_word(hash_start(), run->role[p]), item->col),
-                .own_us = item->own_us,
-                .time_us = item->time_us,
-                .joined = item->joined,
-                .apart = item->apart};
-        }
-    for (uint32_t i = 0; comm && i < run->n_ops; i++)
-        comm[i] = run->keys[run->key[i]].comm;
-    if (steps && comm)
-        w->j->replay =
-            replay_of_order(w->run->r, w->p, &order, &w->j->replay_state);
-    free(steps);
-    free(comm);
-    return w->j->replay ? 0 : -1;
-}
-
-/* Whether an answer is about a process. */
-static bool concerns(const struct judge_answer *a, const struct jp_processes *p,
-                     size_t process)
-{
-    return a->kind == JUDGE_NODE ? p->list[process].host_at == a->host
-                                 : process == a->process;
-}
-
-/* Lists whom an answer is about. Returns their number. */
-static size_t list_late(const struct jp_processes *p,
-                        const struct judge_answer *a, size_t *list)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < p->n; i++)
-        if (concerns(a, p, i))
-            list[n++] = i;
-    return n;
-}
-
-/* Returns true if all others wait for an answer's process alone, and the replay
- * says that next to nothing is saved without it. */
-static bool is_missed(const struct judge *j, const struct judge_answer *a,
-                      const struct replay_gain *gain)
-{
-    return a->kind != JUDGE_NODE &&
-           replay_misses(gain, j->processes[a->process].alone_us /
-                                   j->replay_state.run_us);
-}
-
-/* Takes costs from gains. Where the replay misses what others wait for one
- * process, it costs as long as they waited for it alone; operations that were
- * entered at once wait for one delay each, so no more than its excess. */
-static void take_costs(struct judge *j, const struct replay_gain *gains)
-{
-    double run_us = j->replay_state.run_us;
-    size_t asked = 0;
-
-    for (size_t i = 0; i < j->n; i++) {
-        struct judge_answer *a = &j->answers[i];
-
-        if (isfinite(a->cost_us))
-            continue;
-        a->cost_us = gains[asked].share * run_us;
-        a->worth_us = replay_worth(&gains[asked]) * run_us;
-        if (is_missed(j, a, &gains[asked]))
-            a->cost_us = a->worth_us =
-                fmin(j->processes[a->process].alone_us, a->excess_us);
-        j->replayed &= isfinite(a->cost_us);
-        asked++;
-    }
-}
-
-/* Prices all answers that have no cost yet. 0 or -1. */
-static int price_by_gains(struct judge *j, const struct jp_processes *p)
-{
-    struct replay_cause *causes = calloc(j->n + 1, sizeof(*causes));
-    struct replay_gain *gains = calloc(j->n + 1, sizeof(*gains));
-    size_t *list = calloc(j->n * p->n + 1, sizeof(*list)), n = 0;
-    int rc = causes && gains && list ? 0 : -1;
-    double all;
-
-    for (size_t i = 0; rc == 0 && i < j->n; i++) {
-        if (isfinite(j->answers[i].cost_us))
-            continue;
-        causes[n] = (struct replay_cause){.kind = REPLAY_LATE,
-                                          .processes = list + n * p->n,
-                                          .comm = -1,
-                                          .from_us = NAN};
-        causes[n].n = list_late(p, &j->answers[i], list + n * p->n);
-        n++;
-    }
-    if (rc == 0)
-        rc = replay_gains(j->replay, causes, n, gains, &all);
-    if (rc == 0)
-        take_costs(j, gains);
-    free(causes);
-    free(gains);
-    free(list);
-    return rc;
-}
-
-/* --- costs in a run that is longer than its replay ------------------------ */
-
-/* Adds to the rates of an answer's processes what its excess is of their work,
- * times `times`. */
-static void add_rate(const struct judge *j, const struct jp_processes *p,
-                     const struct judge_answer *a, double times, double *rate)
-{
-    const struct judge_process *x = &j->processes[a->process];
-    double work_us = 0, excess = 0;
-
-    for (unsigned b = 0; b < JUDGE_BLOCKS; b++)
-        work_us += a->blocks >> b & 1 ? x->work_us[b] : 0;
-    if (work_us > a->excess_us)
-        excess = a->excess_us / (times < 0 ? work_us : work_us - a->excess_us);
-    for (size_t i = 0; i < p->n; i++)
-        if (concerns(a, p, i))
-            rate[i] += times * excess;
-}
-
-/* Whether an answer of such a run is late in the start, too, as all along. */
-static bool is_all_along(const struct judge_answer *a)
-{
-    return a->kind != JUDGE_STALL && a->blocks == UINT32_MAX;
-}
-
-static bool is_chosen(const struct judge_answer *a,
-                      const struct judge_answer *only,
-                      const struct judge_answer *without)
-{
-    return is_all_along(a) && a != without && (!only || a == only);
-}
-
-/* Sets *cost_us to what those cost who are late all along: `only` (NULL: all of
- * them), and not `without`. The run becomes shorter by as much of their excess
- * as the start does. rate, added_us: scratch. 0 or -1. */
-static int cost_of(struct judge *j, const struct jp_processes *p,
-                   const struct judge_answer *only,
-                   const struct judge_answer *without, double *rate,
-                   double *added_us, double *cost_us)
-{
-    double longer_us, taken_us = 0, excess_us = 0;
-
-    memset(rate, 0, p->n * sizeof(*rate));
-    for (size_t i = 0; i < j->n; i++)
-        if (is_chosen(&j->answers[i], only, without))
-            add_rate(j, p, &j->answers[i], -1, rate);
-    if (replay_scaled(j->replay, rate, PRICED_FROM, &longer_us, added_us) < 0)
-        return -1;
-    for (size_t i = 0; i < j->n; i++)
-        if (is_chosen(&j->answers[i], only, without)) {
-            taken_us -= added_us[j->answers[i].process];
-            excess_us += j->answers[i].excess_us;
-        }
-    *cost_us =
-        taken_us > 0 ? fmin(fmax(-longer_us, 0) / taken_us, 1) * excess_us : 0;
-    return 0;
-}
-
-/* Prices who is late all along (replay.h has alone, last and share). rate,
- * added_us: scratch. 0 or -1. */
-static int price_all_along(struct judge *j, const struct jp_processes *p,
-                           double *rate, double *added_us)
-{
-    double all, others, alone, sum = 0;
-
-    if (cost_of(j, p, NULL, NULL, rate, added_us, &all) < 0)
-        return -1;
-    for (size_t i = 0; i < j->n; i++) {
-        struct judge_answer *a = &j->answers[i];
-
-        if (!is_all_along(a))
-            continue;
-        if (cost_of(j, p, a, NULL, rate, added_us, &alone) < 0 ||
-            cost_of(j, p, NULL, a, rate, added_us, &others) < 0)
-            return -1;
-        a->worth_us = fmax(alone, all - others);
-        sum += a->worth_us;
-    }
-    for (size_t i = 0; i < j->n; i++)
-        if (is_all_along(&j->answers[i]))
-            j->answers[i].cost_us = sum > 0 ? all * j->answers[i].worth_us / sum
-                                            : 0;
-    return 0;
-}
-
-/* Prices who is late in a part of the run only: with as much excess for their
- * work as there, his processes make the start longer by a part of the excess.
- * rate, added_us: scratch. 0 or -1. */
-static int price_part(struct judge *j, const struct jp_processes *p,
-                      struct judge_answer *a, double *rate, double *added_us)
-{
-    double longer_us, part;
-
-    memset(rate, 0, p->n * sizeof(*rate));
-    add_rate(j, p, a, 1, rate);
-    if (replay_scaled(j->replay, rate, PRICED_FROM, &longer_us, added_us) < 0)
-        return -1;
-    part = added_us[a->process] > 0 ? fmax(longer_us, 0) / added_us[a->process]
-                                    : 0;
-    a->cost_us = a->worth_us = fmin(part, 1) * a->excess_us;
-    return 0;
-}
-
-/* Prices who is late. Nobody costs more than the others were in operations, as
- * where a clock is set. 0 or -1. */
-static int price_kept(struct judge *j, const struct jp_processes *p)
-{
-    double *scratch = calloc(2 * p->n + 1, sizeof(*scratch)), comm_us;
-    int rc = scratch ? price_all_along(j, p, scratch, scratch + p->n) : -1;
-
-    for (size_t i = 0; rc == 0 && i < j->n; i++) {
-        struct judge_answer *a = &j->answers[i];
-
-        if (a->kind != JUDGE_STALL && !is_all_along(a))
-            rc = price_part(j, p, a, scratch, scratch + p->n);
-    }
-    for (size_t i = 0; rc == 0 && i < p->n; i++)
-        scratch[i] = j->processes[i].comm_us;
-    comm_us = rc == 0 ? stats_median(scratch, p->n) : 0;
-    for (size_t i = 0; rc == 0 && i < j->n; i++)
-        if (j->answers[i].kind != JUDGE_STALL)
-            j->answers[i].cost_us = fmin(j->answers[i].cost_us, comm_us);
-    free(scratch);
-    return rc;
-}
-
-/* --- what is worth it ----------------------------------------------------- */
-
-/* Drops the answers that are not worth it, and sorts the others. */
-static void drop_cheap(struct judge *j, double worth_us)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < j->n; i++) {
-        struct judge_answer *a = &j->answers[i];
-
-        if (isfinite(a->cost_us) && a->worth_us <= worth_us)
-            free(a->waits);
-        else
-            j->answers[kept++] = *a;
-    }
-    j->n = kept;
-    if (j->n)
-        qsort(j->answers, j->n, sizeof(*j->answers), by_cost);
-}
-
-/* Prices all answers that have no cost yet (replay.h). If the replay does not
- * give the run, costs are unknown, and all answers stay. 0 or -1. */
-static int price(struct judge *j, const struct jp_result *r,
-                 const struct jp_processes *p, double worth_us)
-{
-    size_t asked = 0;
-    int rc = 0;
-
-    for (size_t i = 0; i < j->n; i++)
-        asked += !isfinite(j->answers[i].cost_us);
-    j->replayed = !asked;
-    if (asked && !j->replay) {
-        j->replay = replay_create(r, p, &j->replay_state);
-        rc = j->replay ? 0 : -1;
-    }
-    if (rc == 0 && asked && j->replay_state.follows) {
-        j->replayed = true;
-        rc = j->kept ? price_kept(j, p) : price_by_gains(j, p);
-    }
-    if (rc == 0)
-        drop_cheap(j, worth_us);
-    return rc;
-}
-
-/* Prices the stalls of a run that is longer than its timelines: each wait costs
- * no more than another process was in flight for. */
-static void price_kept_stalls(struct work *w)
-{
-    for (size_t i = 0; i < w->j->n; i++) {
-        struct judge_answer *a = &w->j->answers[i];
-        double most_us;
-
-        if (a->kind != JUDGE_STALL)
-            continue;
-        most_us = judge_kept_wait(w->run, a->process);
-        a->cost_us = 0;
-        for (size_t k = 0; k < a->times; k++)
-            a->cost_us += fmin(a->waits[k].us, most_us);
-        a->worth_us = a->cost_us;
-    }
 }
 
 /* --- all ------------------------------------------------------------------ */
@@ -1758,11 +1427,14 @@ static int judge_all(struct work *w)
         drop_crowd(j);
     free(named);
     if (rc == 0 && w->run->kept)
-        price_kept_stalls(w);
+        judge_price_kept_stalls(j, w->run);
     else if (rc == 0 && j->n)
         rc = sum_alone(w);
-    return rc == 0 && j->n && !w->run->timed && !w->run->part
-               ? replay_by_order(w)
+    if (rc == 0)
+        rc = judge_turns_find(j, w->run, w->members, w->role_from);
+    return rc == 0 && (j->n || judge_turns_asked(j)) && !w->run->timed &&
+                   !w->run->part
+               ? judge_replay_by_order(j, w->run)
                : rc;
 }
 
@@ -1847,7 +1519,7 @@ out:
     free(w.stall);
     judge_build_fini(&run); /* a replay takes as much memory */
     if (rc == 0 && !j->why)
-        rc = price(j, r, p, w.worth_us);
+        rc = judge_price(j, r, p, w.worth_us);
     j->usable = rc == 0 && !j->why;
     if (rc < 0) {
         judge_destroy(j);
@@ -1872,7 +1544,7 @@ bool judge_compare(const struct judge *j, const enum judge_side *side, size_t n,
             blocks[k] += side[p] == JUDGE_IN
                              ? j->processes[p].work_us[k] / of[0]
                              : -j->processes[p].work_us[k] / of[1];
-    t = resample(blocks);
+    t = judge_resample(blocks);
     out->us = t.mean;
     out->error_us = t.error;
     out->least_us =

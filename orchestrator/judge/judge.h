@@ -60,6 +60,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/stats.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/identity/processes.h"
 #include "orchestrator/replay/replay.h"
@@ -115,6 +116,10 @@ enum { JUDGE_KNOWN_INTERVALS = 4 * JUDGE_BLOCKS };
 /* Start and end that span a smaller share of the run are not those of one run:
  * all operations lie within each other. */
 #define JUDGE_SPAN 0.5
+/* Of the run: a job that could be 1.1 times as fast with evened work is one
+ * with stragglers (Lin et al., OSDI 2025). With less each job of many processes
+ * waits for the slowest of them: where all vary by 2 %, up to 6 %. */
+#define JUDGE_TURNS 0.09
 /* Clocks that run longer than the job by more count time twice: operations
  * overlap computation. */
 #define JUDGE_OVERLAP 1.05
@@ -212,6 +217,20 @@ struct judge_process {
     double work_us[JUDGE_BLOCKS];   /* own time itself, not compared */
 };
 
+/* Processes that make the others wait, each time another one. */
+struct judge_turns {
+    double cost_us; /* how much shorter the run would be; NAN: not known, as the
+                       replay does not give the run; 0: below JUDGE_TURNS, and
+                       not asked. Without start and end it is the most */
+    double excess_us; /* of the slowest ones before each operation, in all */
+    double lasting;   /* the part of it that is not of a few moments */
+    double most;      /* share of the run that it costs at most */
+    size_t
+        processes;  /* that were the slowest ones of their role at some time */
+    uint64_t times; /* operations before which they were compared */
+    uint32_t comm;  /* before whose operations most of it is; UINT32_MAX */
+};
+
 struct judge {
     bool usable; /* otherwise `why`, and nothing else, is set */
     const char *why;
@@ -223,7 +242,7 @@ struct judge {
                       that were kept: operations overlap in an order that no
                       replay follows */
     struct replay *replay; /* by which answers were priced, for who asks what
-                              else costs; NULL: nobody was named */
+                              else costs; NULL: nothing was asked */
     struct replay_state replay_state; /* of it */
     uint64_t events;                  /* operations of processes */
     uint64_t lacking; /* ... which a member lacked, or that were out of order */
@@ -241,6 +260,7 @@ struct judge {
     struct judge_process *processes; /* by processes->list */
     struct judge_answer *answers;    /* the costliest first */
     size_t n;
+    struct judge_turns turns;
 };
 
 /* Judges a result. run_us: how long the run was; 0: unknown. Borrows nothing
@@ -400,6 +420,48 @@ void judge_drop_answers(struct judge *judge);
 /* Returns the share of the budget for each of n that are asked one question.
  * Whatever is named by chance alone takes it from here. */
 double judge_chance(size_t n);
+
+/* --- judge.c. For this room only. ----------------------------------------- */
+
+/* Returns the trimmed mean of the blocks, times their number, and its error. */
+struct stats_trimmed judge_resample(const double *blocks);
+
+/* Returns the block of a moment, 0 to 1. */
+static inline size_t judge_block_of(float at)
+{
+    return at >= 1 ? JUDGE_BLOCKS - 1 : (size_t) (at * JUDGE_BLOCKS);
+}
+
+/* --- judge_turns.c. For this room only. ----------------------------------- */
+
+/* Sets all of turns but its cost. members: processes sorted by role; those of
+ * role k begin at from[k]. 0, or -1: no memory. */
+int judge_turns_find(struct judge *judge, const struct judge_run *run,
+                     const uint32_t *members, const uint32_t *from);
+
+/* Whether a replay may find that they cost more than JUDGE_TURNS. */
+bool judge_turns_asked(const struct judge *judge);
+
+/* Sets what they cost in a run without the n causes, by judge->replay. 0, or
+ * -1: no memory. */
+int judge_turns_price(struct judge *judge, const struct jp_processes *processes,
+                      const struct replay_cause *causes, size_t n);
+
+/* --- judge_cost.c: what an answer costs. For this room only. -------------- */
+
+/* Replays a run of which durations alone are known, by the order in which the
+ * clocks were followed. 0, or -1: no memory. */
+int judge_replay_by_order(struct judge *judge, const struct judge_run *run);
+
+/* Prices all answers that have no cost yet, drops those that are not worth it,
+ * and sorts the others; then turns. If the replay does not give the run, costs
+ * are unknown, and all answers stay. 0, or -1: no memory. */
+int judge_price(struct judge *judge, const struct jp_result *result,
+                const struct jp_processes *processes, double worth_us);
+
+/* Prices the stalls of a run that is longer than its timelines: each wait costs
+ * no more than another process was in flight for. */
+void judge_price_kept_stalls(struct judge *judge, const struct judge_run *run);
 
 /* --- judge_stall.c: single intervals. For this room only. ----------------- */
 

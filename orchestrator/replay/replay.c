@@ -33,6 +33,10 @@ enum {
 /* an operation this soon after the end of the one before waited in line */
 #define QUEUED_US 5
 
+/* Of operations in which most members waited in line, in how many somebody did
+ * not: he was the last one, for whom the others waited. */
+#define AHEAD 0.5
+
 /* What an event may follow: end or start of the one before in its own stream.
  */
 enum { OF_END, OF_START, N_OF };
@@ -50,6 +54,9 @@ struct habit {
     /* numbers of events that were queued, that were not, and that came so late
      * that they certainly did not wait in line */
     double queued, steady, free;
+    /* of those that were queued: operations, and numbers of events that
+     * certainly did not wait in line */
+    double ops, ahead;
 };
 
 struct habits {
@@ -62,6 +69,7 @@ struct habits {
  */
 struct lag {
     uint64_t kind;
+    uint32_t members; /* of its operation */
     double us[N_OF];
 };
 
@@ -123,7 +131,8 @@ static struct lag lag_of(const struct replay *x, uint32_t i,
     const struct replay_event *e = &x->events[i];
     uint32_t two = x->events[e->before].before;
     struct lag lag = {
-        .kind = replay_mix(kind_of(x, i) ^ kind_of(x, e->before) << 2)};
+        .kind = replay_mix(kind_of(x, i) ^ kind_of(x, e->before) << 2),
+        .members = x->ops[e->op].n};
 
     if (two != REPLAY_NONE)
         lag.kind = replay_mix(lag.kind ^ kind_of(x, two));
@@ -167,6 +176,9 @@ static void add_habit(struct habit *to, const struct lag *lags, size_t n,
             if (median <= QUEUED_US) { /* varies like what it waits for, so it
                                           says nothing */
                 to->queued += weight;
+                to->ops += weight / lags->members;
+                for (size_t i = 0; i < n; i++)
+                    to->ahead += lags[i].us[of] > FREE_US;
                 return;
             }
             to->steady += weight;
@@ -221,7 +233,10 @@ static unsigned followed(const struct habit *h)
     bool start = h->off[OF_START] < STEADIER * h->off[OF_END] &&
                  h->off[OF_END] > h->steady * QUEUED_US;
 
-    return start || (h->queued > h->free && h->free > 0) ? OF_START : OF_END;
+    return start || (h->queued > h->free &&
+                     (h->free > 0 || h->ahead > AHEAD * h->ops))
+               ? OF_START
+               : OF_END;
 }
 
 /* Returns true if what ended last ended beside the event, and the event did not
@@ -514,7 +529,8 @@ double replay_pass(struct replay *x, double *own)
 
 /* --- making --------------------------------------------------------------- */
 
-int replay_make_passes(struct replay *x)
+/* Makes what a pass needs. 0 or -1. */
+static int make_passes(struct replay *x)
 {
     size_t n = x->p->n, n_events = x->n_events;
 
@@ -532,8 +548,10 @@ int replay_make_passes(struct replay *x)
                : -1;
 }
 
-/* Allocates and builds everything. Returns 0 or -1; the caller destroys x. */
-static int make(struct replay *x, struct replay_state *state)
+/* Makes all of it from the timelines, or from the order. Returns 0 or -1; the
+ * caller destroys x. */
+static int make(struct replay *x, const struct replay_order *order,
+                struct replay_state *state)
 {
     size_t n = x->p->n;
 
@@ -541,12 +559,16 @@ static int make(struct replay *x, struct replay_state *state)
     x->first = calloc(n + 1, sizeof(*x->first));
     x->recorded_us = calloc(n + 1, sizeof(*x->recorded_us));
     x->from_us = calloc(n + 1, sizeof(*x->from_us));
-    if (!x->streams || !x->first || !x->recorded_us || !x->from_us ||
-        replay_build(x, state) < 0 || find_followed(x, x->starts) < 0)
+    if (!x->streams || !x->first || !x->recorded_us || !x->from_us)
+        return -1;
+    if ((order ? replay_put_order(x, order) : replay_build(x, state)) < 0 ||
+        replay_find_members(x) < 0)
+        return -1;
+    if (!order && find_followed(x, x->starts) < 0)
         return -1;
     free(x->starts);
     x->starts = NULL;
-    return replay_make_passes(x);
+    return make_passes(x);
 }
 
 /* Whether the operation of an event lacks members. */
@@ -600,23 +622,57 @@ static void judge(struct replay *x, struct replay_state *state)
     replay_judge(state);
 }
 
-struct replay *replay_create(const struct jp_result *result,
+/* The same of a run by its order. Its clocks are aligned, as one walk followed
+ * them all. */
+static void judge_order(struct replay *x, const struct replay_order *order,
+                        struct replay_state *state)
+{
+    state->events = order->n;
+    state->lacking = order->lacking;
+    state->recorded_us = order->run_us;
+    state->share = 1;
+    x->base_us = replay_pass(x, &state->replayed_us);
+    state->run_us = state->replayed_us = x->base_us;
+    replay_judge(state);
+}
+
+/* order: NULL: by start and end. */
+static struct replay *create(const struct jp_result *result,
                              const struct jp_processes *processes,
+                             const struct replay_order *order,
                              struct replay_state *state)
 {
     struct replay *x = calloc(1, sizeof(*x));
 
-    *state = (struct replay_state){.replayed_us = NAN};
+    *state = (struct replay_state){.replayed_us = NAN, .by_order = order};
     if (!x)
         return NULL;
     x->r = result;
     x->p = processes;
-    if (make(x, state) < 0) {
+    if (make(x, order, state) < 0) {
         replay_destroy(x);
         return NULL;
     }
-    judge(x, state);
+    if (order)
+        judge_order(x, order, state);
+    else
+        judge(x, state);
     return x;
+}
+
+struct replay *replay_create(const struct jp_result *result,
+                             const struct jp_processes *processes,
+                             struct replay_state *state)
+{
+    return create(result, processes, NULL, state);
+}
+
+struct replay *replay_of_order(const struct jp_result *result,
+                               const struct jp_processes *processes,
+                               const struct replay_order *order,
+                               struct replay_state *state)
+{
+    return create(result, processes, order, state);
 }
 
 void replay_destroy(struct replay *x)

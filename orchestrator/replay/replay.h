@@ -28,6 +28,10 @@
  * - slow links: net of operations becomes that of their likes, or what it was
  *   before
  * - stages: each has as much to do as the mean of all
+ * - turns: before each operation the own time becomes the mean of the role.
+ *   Without that of each process as a whole (Lin et al., "Understanding
+ *   Stragglers in Large Model Training Using What-if Analysis", OSDI 2025: the
+ *   run against one with evened times)
  *
  * Model. Each process is a sequence of operations. It reaches each of them
  * after some time of its own, counted from what the operation follows. An
@@ -210,6 +214,21 @@ static inline bool replay_misses(const struct replay_gain *gain, double waited)
  * peers. By noise *longer_us may have the other sign. 0, or -1: no memory. */
 int replay_scaled(struct replay *replay, const double *rate, double from,
                   double *longer_us, double *added_us);
+
+/* What evenly shared work would save, as shares of the run's time. */
+struct replay_evened {
+    double whole; /* each process has as much to do as the mean of its role */
+    double each;  /* ... in each interval between two operations */
+};
+
+/* Fills *out for a run without the n causes, as far as these can be taken away.
+ * role[process]: equal numbers do the same work. The first `from` of each
+ * process's operations, a share, stay as they are. What ranks lose because
+ * another one has more to do each time is out->each - out->whole. 0, or -1: no
+ * memory. Only for a replay that follows the run. */
+int replay_evened(struct replay *replay, const struct replay_cause *causes,
+                  size_t n, const uint32_t *role, double from,
+                  struct replay_evened *out);
 
 /* Fills gains[n] of n causes. *all: without all that can be taken away; NAN:
  * none can. 0, or -1: no memory. Only for a replay that follows the run. */

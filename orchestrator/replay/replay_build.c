@@ -396,9 +396,7 @@ static uint64_t find_horizon(const struct operations_source *sources, size_t n,
     return horizon;
 }
 
-/* Adds the events of all processes, and sets state->share and part. Returns 0
- * or -1. */
-static int put_all(struct replay *x, struct replay_state *state)
+int replay_build(struct replay *x, struct replay_state *state)
 {
     size_t n = x->r->n_timelines, at = 0;
     uint64_t known = 0, all = 0, horizon_us;
@@ -455,9 +453,4 @@ int replay_find_members(struct replay *x)
         x->members[op->first + op->n++] = i;
     }
     return 0;
-}
-
-int replay_build(struct replay *x, struct replay_state *state)
-{
-    return put_all(x, state) < 0 || replay_find_members(x) < 0 ? -1 : 0;
 }

@@ -7,6 +7,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "orchestrator/replay/replay_run.h"
 
@@ -62,46 +63,14 @@ static void make_events(struct replay *x, const struct replay_order *order)
         x->ops[i].expected = x->ops[i].n;
 }
 
-static int make(struct replay *x, const struct replay_order *order)
+int replay_put_order(struct replay *x, const struct replay_order *order)
 {
-    size_t n = x->p->n, n_events = order->n;
-
     x->n_events = x->room_events = order->n;
-    x->streams = calloc(x->r->n_comms + 1, sizeof(*x->streams));
-    x->first = calloc(n + 1, sizeof(*x->first));
-    x->events = calloc(n_events + 1, sizeof(*x->events));
-    x->kinds = calloc(n_events + 1, sizeof(*x->kinds));
-    if (!x->streams || !x->first || !x->events || !x->kinds ||
-        make_ops(x, order) < 0)
+    x->events = calloc((size_t) order->n + 1, sizeof(*x->events));
+    x->kinds = calloc((size_t) order->n + 1, sizeof(*x->kinds));
+    if (!x->events || !x->kinds || make_ops(x, order) < 0)
         return -1;
-    for (size_t p = 0; p <= n; p++)
-        x->first[p] = order->first[p];
+    memcpy(x->first, order->first, (x->p->n + 1) * sizeof(*x->first));
     make_events(x, order);
-    return replay_find_members(x) < 0 || replay_make_passes(x) < 0 ? -1 : 0;
-}
-
-struct replay *replay_of_order(const struct jp_result *result,
-                               const struct jp_processes *processes,
-                               const struct replay_order *order,
-                               struct replay_state *state)
-{
-    struct replay *x = calloc(1, sizeof(*x));
-
-    *state = (struct replay_state){.replayed_us = NAN, .by_order = true};
-    if (!x)
-        return NULL;
-    x->r = result;
-    x->p = processes;
-    if (make(x, order) < 0) {
-        replay_destroy(x);
-        return NULL;
-    }
-    state->events = order->n;
-    state->lacking = order->lacking;
-    state->recorded_us = order->run_us;
-    state->share = 1;
-    x->base_us = replay_pass(x, &state->replayed_us);
-    state->run_us = state->replayed_us = x->base_us;
-    replay_judge(state);
-    return x;
+    return 0;
 }

@@ -92,9 +92,11 @@ struct replay {
     double *arrive, *leave; /* [event] */
 };
 
-/* Fills events, operations and members, and `part` and `share`. 0, or -1: no
- * memory. */
+/* Fills events and operations, and `part` and `share`. 0, or -1: no memory. */
 int replay_build(struct replay *replay, struct replay_state *state);
+
+/* The same of a run by its order. 0, or -1: no memory. */
+int replay_put_order(struct replay *replay, const struct replay_order *order);
 
 /* Sets usable and follows: whether the replay with nothing changed is the run.
  */
@@ -111,10 +113,6 @@ static inline void replay_judge(struct replay_state *state)
 
 /* Lists the events of each operation. 0, or -1: no memory. */
 int replay_find_members(struct replay *replay);
-
-/* Makes what a pass needs, for n processes and as many events as there are. 0,
- * or -1: no memory; the caller destroys. */
-int replay_make_passes(struct replay *replay);
 
 static inline uint64_t replay_mix(uint64_t x)
 {
@@ -139,6 +137,17 @@ static inline uint64_t replay_work_of(const struct replay *x, uint32_t event)
     return x->kinds ? x->kinds[event]
                     : replay_kind_of(x, event) ^ x->events[event].role;
 }
+
+/* How work is evened. */
+struct replay_evening {
+    const uint32_t *role; /* [process] */
+    double from; /* this share of a process's operations stay as they are */
+    bool each;   /* each interval; else a process's own times as a whole */
+};
+
+/* Evens own[event] over the processes of a role. 0, or -1: no memory. */
+int replay_even(struct replay *replay, const struct replay_evening *how,
+                float *own);
 
 /* Replays and returns the run's length, and in *own that of the longest
  * process. NAN: the replay does not reach the end. */

@@ -704,6 +704,7 @@ struct asked {
     bool *chosen;
     float *own;
     bool *released;
+    const struct replay_evening *evening; /* NULL: nothing is evened */
 };
 
 /* Sets *gain to what the run is shorter by without the chosen causes. By noise
@@ -714,6 +715,8 @@ static int gain_without(struct replay *x, const struct asked *a, double *gain)
     double one;
 
     if (change_own(x, a->changes, a->chosen, a->n, a->own, a->released) < 0)
+        return -1;
+    if (a->evening && replay_even(x, a->evening, a->own) < 0)
         return -1;
     for (size_t i = 0; i < a->n; i++)
         for (uint32_t k = 0;
@@ -776,27 +779,61 @@ static int ask(struct replay *x, struct asked *a, struct replay_gain *gains,
     return 0;
 }
 
+/* Makes scratch for n causes. 0, or -1: no memory; asked_fini in any case. */
+static int asked_init(struct asked *a, struct replay *x,
+                      const struct replay_cause *causes, size_t n)
+{
+    *a = (struct asked){
+        .changes = calloc(n + 1, sizeof(*a->changes)),
+        .n = n,
+        .chosen = calloc(n + 1, sizeof(*a->chosen)),
+        .own = calloc((size_t) x->n_events + 1, sizeof(*a->own)),
+        .released = calloc((size_t) x->n_events + 1, sizeof(*a->released))};
+    return a->changes && a->chosen && a->own && a->released
+               ? prepare(x, causes, n, a->own, a->changes)
+               : -1;
+}
+
+static void asked_fini(struct asked *a)
+{
+    free_changes(a->changes, a->n);
+    free(a->chosen);
+    free(a->own);
+    free(a->released);
+}
+
 int replay_gains(struct replay *x, const struct replay_cause *causes, size_t n,
                  struct replay_gain *gains, double *all)
 {
-    struct asked a = {
-        .changes = calloc(n + 1, sizeof(*a.changes)),
-        .n = n,
-        .chosen = calloc(n + 1, sizeof(*a.chosen)),
-        .own = calloc((size_t) x->n_events + 1, sizeof(*a.own)),
-        .released = calloc((size_t) x->n_events + 1, sizeof(*a.released))};
-    int rc = -1;
+    struct asked a;
+    int rc;
 
     *all = NAN;
     for (size_t i = 0; i < n; i++)
         gains[i] = (struct replay_gain){NAN, NAN, NAN};
-    if (a.changes && a.chosen && a.own && a.released &&
-        prepare(x, causes, n, a.own, a.changes) == 0)
+    rc = asked_init(&a, x, causes, n);
+    if (rc == 0)
         rc = ask(x, &a, gains, all);
-    free_changes(a.changes, n);
-    free(a.chosen);
-    free(a.own);
-    free(a.released);
+    asked_fini(&a);
+    return rc;
+}
+
+int replay_evened(struct replay *x, const struct replay_cause *causes, size_t n,
+                  const uint32_t *role, double from, struct replay_evened *out)
+{
+    struct replay_evening evening = {.role = role, .from = from};
+    struct asked a;
+    int rc = asked_init(&a, x, causes, n);
+
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        a.chosen[i] = a.changes[i].known;
+    a.evening = &evening;
+    if (rc == 0)
+        rc = gain_without(x, &a, &out->whole);
+    evening.each = true;
+    if (rc == 0)
+        rc = gain_without(x, &a, &out->each);
+    asked_fini(&a);
     return rc;
 }
 

@@ -29,6 +29,7 @@ static void take_away(struct replay *x, const struct jp_processes *p)
     uint32_t *stage = calloc(p->n + 1, sizeof(*stage));
     struct replay_cause causes[REPLAY_STAGES + 1];
     struct replay_gain gains[REPLAY_STAGES + 1];
+    struct replay_evened evened;
     double all;
 
     if (!list || !stage)
@@ -52,6 +53,9 @@ static void take_away(struct replay *x, const struct jp_processes *p)
     for (int kind = REPLAY_LATE; kind <= REPLAY_STAGES; kind++)
         assert(isnan(gains[kind].alone) ||
                (gains[kind].alone <= 1 && gains[kind].share <= all));
+    if (replay_evened(x, causes, 1, stage, 0.1, &evened) < 0)
+        abort();
+    assert(evened.whole <= 1 && evened.each <= 1);
     free(list);
     free(stage);
 }

@@ -302,10 +302,69 @@ static void stages_are_evened(void **state)
     end();
 }
 
+/* Of four processes of one role. */
+static struct replay_evened evened(void)
+{
+    const uint32_t role[4] = {0};
+    struct replay_evened e;
+
+    assert_true(run.state.follows);
+    assert_int_equal(replay_evened(run.replay, NULL, 0, role, 0, &e), 0);
+    return e;
+}
+
+/* In each step another rank has 1 ms more to do. */
+static void turns_are_evened(void **state)
+{
+    double length = 1200 + 99 * 2200.0;
+    struct replay_evened e;
+    uint32_t c;
+
+    (void) state;
+    begin(4);
+    c = add_comm(0, 1, 4);
+    for (unsigned s = 0; s < 100; s++) {
+        for (uint32_t p = 0; p < 4; p++)
+            run.clock[p] += p == s % 4 ? 2000 : 1000;
+        meet(c, 0, 1, 200);
+    }
+    make();
+    assert_near(run.state.recorded_us, length);
+    e = evened();
+    assert_near(e.each, 99 * 750 / length);
+    assert_true(e.whole < 0.01);
+    end();
+}
+
+/* One rank has 1 ms more to do in each step: that is its own as a whole. */
+static void late_is_whole(void **state)
+{
+    double length = 1200 + 99 * 2200.0;
+    struct replay_evened e;
+    uint32_t c;
+
+    (void) state;
+    begin(4);
+    c = add_comm(0, 1, 4);
+    for (unsigned s = 0; s < 100; s++) {
+        for (uint32_t p = 0; p < 4; p++)
+            run.clock[p] += p == 2 ? 2000 : 1000;
+        meet(c, 0, 1, 200);
+    }
+    make();
+    e = evened();
+    assert_near(e.each, 99 * 750 / length);
+    assert_near(e.whole, 99 * 750 / length);
+    end();
+}
+
+#define TURNS 4 /* instead of a process: another one in each step */
+#define ALL 5
+
 /* Gradients of a layer are reduced beside the next layer's computation, which
- * begins without them; at the end of the step they are waited for. A late rank
- * computes 300 us longer in each of two layers. */
-static void make_overlap(double late_us)
+ * begins without them; at the end of the step they are waited for. The late
+ * rank computes longer in each of two layers. */
+static void make_overlap(uint32_t late, double late_us)
 {
     uint32_t random = 1;
     double side[4] = {0};
@@ -319,8 +378,11 @@ static void make_overlap(double late_us)
 
             for (uint32_t p = 0; p < 4; p++) {
                 random = random * 1664525 + 1013904223;
-                run.clock[p] += 1000 + (random >> 16) % 100 +
-                                (p == 1 ? late_us : 0);
+                run.clock[p] +=
+                    1000 + (random >> 16) % 100 +
+                    (p == late || (late == TURNS && p == s % 4) || late == ALL
+                         ? late_us
+                         : 0);
                 side[p] = fmax(side[p], run.clock[p]);
                 last = fmax(last, side[p]);
             }
@@ -342,12 +404,30 @@ static void overlap_is_followed(void **state)
     double late_us, gain;
 
     (void) state;
-    make_overlap(300);
+    make_overlap(1, 300);
     gain = without(REPLAY_LATE, who, 1);
     late_us = run.clock[0];
     end();
-    make_overlap(0);
+    make_overlap(1, 0);
     assert_true(fabs(gain - (1 - run.clock[0] / late_us)) < 0.01);
+    end();
+}
+
+/* Most ranks stand in line behind the one that is last in a step. */
+static void turns_beside_computation(void **state)
+{
+    struct replay_evened e;
+    double turns_us;
+
+    (void) state;
+    make_overlap(TURNS, 1500);
+    turns_us = run.clock[0];
+    e = evened();
+    end();
+    make_overlap(ALL, 1500 / 4.0);
+    /* own times that a wait hides are taken to be longer than they are */
+    assert_true(e.each > 0.7 * (1 - run.clock[0] / turns_us));
+    assert_true(e.each < 1 - run.clock[0] / turns_us);
     end();
 }
 
@@ -360,10 +440,10 @@ static void overlap_costs_once(void **state)
     double late_us, lost_us;
 
     (void) state;
-    make_overlap(0);
+    make_overlap(1, 0);
     lost_us = -run.clock[0];
     end();
-    make_overlap(300);
+    make_overlap(1, 300);
     late_us = run.clock[0];
     lost_us += late_us;
     findings.run_us = late_us;
@@ -625,7 +705,10 @@ int main(void)
         cmocka_unit_test(stalls),
         cmocka_unit_test(slow_link),
         cmocka_unit_test(stages_are_evened),
+        cmocka_unit_test(turns_are_evened),
+        cmocka_unit_test(late_is_whole),
         cmocka_unit_test(overlap_is_followed),
+        cmocka_unit_test(turns_beside_computation),
         cmocka_unit_test(overlap_costs_once),
         cmocka_unit_test(two_hide_each_other),
         cmocka_unit_test(findings_hide_each_other),

@@ -772,6 +772,62 @@ static void few_named(void **state)
         }
 }
 
+/* --- turns ---------------------------------------------------------------- */
+
+/* Eight processes of one role; before each operation another one computes
+ * longer by that share. once: only before the one in the middle. */
+static struct judge *make_turns(double by, bool once, bool timed)
+{
+    struct simjob_random random = {29};
+    struct judge *j;
+    uint32_t c;
+
+    begin(8, timed);
+    c = add_comm(0, 8);
+    for (unsigned i = 0; i < 400; i++) {
+        bool any = !once || i == 200;
+
+        for (uint32_t p = 0; p < 8; p++)
+            run.clock[p] += (1000 + 40 * random_unit(&random)) *
+                            (any && p == (5 * i) % 8 ? 1 + by : 1);
+        meet(c, 0, 100);
+    }
+    assert_int_equal(processes_init_nodes(&run.processes, &run.result, NULL),
+                     0);
+    j = judge_run(&run.result, &run.processes, run.clock[0]);
+    assert_non_null(j);
+    return j;
+}
+
+/* Who computes longer by turns costs seven eighths of that; the start is left
+ * out, and each is late as often as the others, so nobody is named. */
+static void turns(void **state)
+{
+    (void) state;
+    for (int timed = 0; timed < 2; timed++) {
+        struct judge *j = make_turns(0.4, false, timed);
+        double wanted = 400 * 1020 * (1 - JUDGE_START) * 0.4 * 7 / 8;
+
+        assert_int_equal(j->n, 0);
+        assert_int_equal(j->turns.processes, 8);
+        if (!(fabs(j->turns.cost_us / wanted - 1) < 0.15))
+            fail_msg("timed %d: %g, not %g", timed, j->turns.cost_us, wanted);
+        end(j);
+        j = make_turns(0, false, timed);
+        assert_true(j->turns.cost_us < JUDGE_TURNS * j->run_us);
+        end(j);
+        /* one moment is no turns, however long */
+        j = make_turns(400, true, timed);
+        assert_true(j->turns.cost_us < JUDGE_TURNS * j->run_us);
+        end(j);
+        /* nor is a late rank */
+        j = make_few(8, 1, 0.4, timed);
+        assert_int_equal(j->n, 1);
+        assert_true(j->turns.cost_us < JUDGE_TURNS * j->run_us);
+        end(j);
+    }
+}
+
 /* Less than that, two of four, and nobody late. */
 static void few_silent(void **state)
 {
@@ -1240,6 +1296,7 @@ int main(void)
         cmocka_unit_test(kept_clean),     cmocka_unit_test(kept_least),
         cmocka_unit_test(heats),          cmocka_unit_test(few_named),
         cmocka_unit_test(few_silent),     cmocka_unit_test(few_two),
+        cmocka_unit_test(turns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
