@@ -1,10 +1,10 @@
 /* late.h - which ranks and nodes arrive late by their own doing, by sums of
  * waits.
  *
- * Asked for who is late where own times do not speak (owntime_speaks in looks.h:
- * above all runs longer than their timelines), of a rank whose work nobody
- * shares, and of a part of the run. Elsewhere the judge decides who, and these
- * sums say where he comes late (blame.c).
+ * Asked for who is late where own times do not speak (owntime_speaks in
+ * looks.h: above all runs longer than their timelines), of a rank whose work
+ * nobody shares, and of a part of the run. Elsewhere the judge decides who, and
+ * these sums say where he comes late (blame.c).
  *
  * Idea. Between two barriers that a process shares with its peers, all of them
  * spend the same time, in computation or in communication. A process that
@@ -42,10 +42,7 @@
  * those with the largest excess. For messages without sequence numbers only the
  * sum of a run is known, and it is spread evenly over the parts: a rank that
  * waits less for messages while it is late then seems late before, too, and
- * that part is subtracted. If nobody is late with messages counted in
- * their own parts, all ranks are judged once more with messages spread evenly:
- * then the parts of a node that is late from some time on differ less, so that
- * its error is smaller.
+ * that part is subtracted.
  *
  * Nodes. The ranks of a node are late together if all of them are later than
  * their peers, by far more than they differ among themselves, and if the mean

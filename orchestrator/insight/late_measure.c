@@ -142,9 +142,8 @@ static void add_time(struct late *l, size_t rank, const struct sums *s)
 {
     double *total = l->total + l->p->of_rank[rank] * JP_SLICES, us = s->all;
     double share[JP_SLICES];
-    bool known = !l->evenly && messages_parts(l, rank, share);
+    bool known = messages_parts(l, rank, share);
 
-    l->numbered |= known;
     if (is_grouped(s, l->r->comms[l->r->ranks[rank].comm].n_ranks)) {
         /* one message in place of all that wait in the same kernel */
         us *= (double) s->many / (double) s->count;
@@ -906,8 +905,7 @@ double late_run_us(const struct jp_result *r)
         const struct jp_busy *b = &r->busy[i];
         uint64_t span = b->to_us > b->from_us ? b->to_us - b->from_us : 0;
 
-        if (b->state == JP_BUSY_TOLD && span > run &&
-            span - run <= b->busy_us)
+        if (b->state == JP_BUSY_TOLD && span > run && span - run <= b->busy_us)
             run = span;
     }
     /* without collectives: from the first operation of a process to its last */
