@@ -401,41 +401,16 @@ static double least_by_error(const struct late *l, const struct jp_lateness *x)
            x->error_us;
 }
 
-/* True if the rank's own excess is an outlier and matters. The last condition
- * guards against an excess that is small beside how late the rank arrives: then
- * it mostly waited for somebody else. */
-static bool is_apart(const struct late *l, const struct jp_lateness *x)
+/* True if the rank's own excess is an outlier and matters, and also shows in
+ * its arrival. An excess that is small beside how late the rank arrives is
+ * none: it mostly waited for somebody else. */
+static bool is_later(const struct late *l, const struct jp_lateness *x)
 {
     return x->judged && x->excess_us > x->least_us &&
            chance_if_short(l, (size_t) (x - l->out)) <
                limits_get(JP_LIMIT_LATE_CHANCE) &&
-           x->excess_us > limits_get(JP_LIMIT_LATE_OWN) * x->arrival_us;
-}
-
-/* True if the rank is apart and its excess also shows in its arrival. */
-static bool is_later(const struct late *l, const struct jp_lateness *x)
-{
-    return is_apart(l, x) && arrives_late(l, x);
-}
-
-/* Names the process in the communicators where it arrives late. It is an
- * outlier in the communicator of `rank`, but all ranks arrive there together,
- * because they have waited for each other in smaller communicators before. */
-static void late_where_it_arrives(struct late *l, size_t rank)
-{
-    const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
-    double excess = l->out[rank].excess_us;
-
-    for (size_t i = who->first; i < who->first + who->n; i++) {
-        size_t at = l->p->by_process[i];
-        struct jp_lateness *x = &l->out[at];
-
-        x->late |= x->judged &&
-                   x->ahead_us > limits_get(JP_LIMIT_LATE_AS) * excess &&
-                   x->excess_us > limits_get(JP_LIMIT_LATE_AS) * excess &&
-                   x->excess_us > x->hidden_us &&
-                   chance_if_short(l, at) < limits_get(JP_LIMIT_LATE_CHANCE);
-    }
+           x->excess_us > limits_get(JP_LIMIT_LATE_OWN) * x->arrival_us &&
+           arrives_late(l, x);
 }
 
 /* Sums over the ranks of one node, in communicators of one class that span
@@ -636,9 +611,6 @@ static int judge_class(struct late *l, size_t class)
             struct jp_lateness *x = &l->out[i];
 
             set_least(l, x, &spread);
-            /* first without the error: "likely" means that it comes last too
-             * often for chance, whether or not its excess is known well */
-            x->likely = is_later(l, x) && is_proved(l, x);
             raise(x, least_by_error(l, x), JP_LATE_BY_ERROR);
             x->late = is_later(l, x);
             x->stated_us = x->least_us;
@@ -678,9 +650,6 @@ static int decide(struct late *l)
     for (size_t k = 0; rc == 0 && k < l->classes; k++)
         if (judged[k])
             rc = judge_class(l, k);
-    for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
-        if (!l->out[i].late && is_apart(l, &l->out[i]))
-            late_where_it_arrives(l, i);
     free(judged);
     return rc < 0 ? -1 : excuse(l);
 }

@@ -86,8 +86,6 @@ enum jp_late_by {
 struct jp_lateness {
     bool judged;      /* enough data to say anything */
     bool late;        /* by itself, as above */
-    bool likely;      /* it is proved to come last, but the error of its excess
-                         is too large to name it */
     bool with_node;   /* all ranks of its node are late */
     bool with_likes;  /* not late: ranks of its role elsewhere are as late */
     double excess_us; /* the median of its peers' time less its own; with
