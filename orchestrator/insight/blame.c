@@ -892,25 +892,26 @@ static void drop_contradicted(struct blame *b, const bool *is)
     b->n = kept;
 }
 
-/* Reports a host that own times name and the sums, too: these say where its
- * ranks are late. 0, or -1: no memory. */
+/* Reports a host that own times name: sums say where its ranks are late. all:
+ * they call the host late, too. 0, or -1: no memory. */
 static int tell_own_node(struct blame *b, size_t host,
-                         const struct judge_answer *named)
+                         const struct judge_answer *named, bool all)
 {
     struct jp_finding *f;
 
     if (owntime_add(b->r, b->p, b->judge, named, b->findings) < 0)
         return -1;
     f = &b->findings->at[b->findings->n - 1];
-    f->confirmed = true;
+    f->confirmed = all;
     for (size_t i = b->n; i-- > 0;)
         if (b->p->list[b->suspects[i].process].host_at == host)
             f->comm = (int64_t) rank_of(b, &b->suspects[i])->comm;
     return 0;
 }
 
-/* Reports nodes that are late. Their ranks are then no longer suspects, nor are
- * those whom own times contradict. */
+/* Reports nodes that are late: those that own times name, if sums call any of
+ * their ranks late, and those that sums alone name. Their ranks are then no
+ * longer suspects, nor are those whom own times contradict. */
 static int tell_nodes(struct blame *b, const size_t *all, const size_t *late)
 {
     bool *is = calloc(b->p->n_hosts + 1, sizeof(*is));
@@ -919,13 +920,14 @@ static int tell_nodes(struct blame *b, const size_t *all, const size_t *late)
     for (size_t h = 0; rc == 0 && h < b->p->n_hosts; h++) {
         const struct judge_answer *named = b->speaks ? owntime_node(b->judge, h)
                                                      : NULL;
+        bool whole = is_node(b, late[h], all[h]);
 
         /* without a name, ranks of several hosts are under one */
-        if (!*b->p->hosts[h].host || !is_node(b, late[h], all[h]))
+        if (!*b->p->hosts[h].host || !(whole || (named && late[h])))
             continue;
         if (named) {
             is[h] = true;
-            rc = tell_own_node(b, h, named);
+            rc = tell_own_node(b, h, named, whole);
             continue;
         }
         rc = ask_node(b, h, &is[h]);
