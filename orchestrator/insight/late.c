@@ -422,8 +422,6 @@ struct node {
     double peers, arrival;   /* sums of peers_us and arrival_us */
     double parts[JP_SLICES]; /* sum of excess; NAN: a rank's is not known */
     double least;            /* its mean must be above; 0: too few ranks */
-    bool arrives;            /* at least one of its ranks arrives late */
-    bool asked;              /* judge_apart has tested it */
     bool late;
 };
 
@@ -482,81 +480,15 @@ static bool is_node_late(const struct late *l, const struct node *node)
            late_is_much(l, fmax(mean, node->arrival / n), node->peers / n);
 }
 
-/* The node of the largest mean excess that was not tested yet; n_hosts if there
- * is none. */
-static size_t next_node(const struct late *l, const struct node *nodes)
-{
-    size_t best = l->p->n_hosts;
-    double most = 0;
-
-    for (size_t h = 0; h < l->p->n_hosts; h++)
-        if (!nodes[h].asked && nodes[h].arrives && nodes[h].n >= 2 &&
-            nodes[h].sum / (double) nodes[h].n > most) {
-            most = nodes[h].sum / (double) nodes[h].n;
-            best = h;
-        }
-    return best;
-}
-
-/* Raises the excess of the ranks of a late node to `later`, which compares them
- * with other nodes only: the ranks of the node had moved the median towards
- * themselves. */
-static void move_excess(struct late *l, size_t class, size_t host,
-                        const double *later)
-{
-    for (size_t i = 0; i < l->r->n_ranks; i++) {
-        struct jp_lateness *x = &l->out[i];
-
-        if (!spans_nodes(l, i, class) || late_host_of(l, i) != host ||
-            !(later[i] > x->excess_us))
-            continue;
-        x->arrival_us += later[i] - x->excess_us;
-        x->excess_us = later[i];
-    }
-}
-
-/* Tests nodes against the ranks of other nodes alone, the node of the largest
- * excess first. At most JP_LIMIT_LATE_MANY of a class: each costs a pass over
- * all ranks. `later` has room for n_ranks values. 0, or -1 without memory. */
-static int judge_apart(struct late *l, size_t class, struct node *nodes,
-                       double *later)
-{
-    for (unsigned i = 0; i < limits_get(JP_LIMIT_LATE_MANY); i++) {
-        size_t h = next_node(l, nodes);
-        double us = 0, peers;
-
-        if (h == l->p->n_hosts)
-            break;
-        nodes[h].asked = true;
-        if (nodes[h].late)
-            continue;
-        for (size_t k = 0; k < l->r->n_ranks; k++)
-            later[k] = NAN;
-        if (late_node_apart(l, class, h, later, &us) < 0)
-            return -1;
-        peers = nodes[h].peers / (double) nodes[h].n;
-        nodes[h].late = us > limits_get(JP_LIMIT_LATE_SHARE) * peers &&
-                        late_is_much(l, us, peers);
-        if (nodes[h].late)
-            move_excess(l, class, h, later);
-    }
-    return 0;
-}
-
-/* Names late nodes of a class, and sets node_us of its ranks: what the mean of
- * the node had to be above. 0, or -1 without memory. */
+/* Names late nodes of a class, and sets node_us of their ranks: what the mean
+ * of the node had to be above. 0, or -1 without memory. */
 static int judge_nodes(struct late *l, size_t class,
                        const struct late_spread *spread)
 {
     struct node *nodes = calloc(l->p->n_hosts + 1, sizeof(*nodes));
-    double *later = calloc(l->r->n_ranks + 1, sizeof(*later));
-    int rc;
 
-    if (!nodes || !later) {
-        free(later);
-        free(nodes);
+    if (!nodes)
         return -1;
-    }
     for (size_t i = 0; i < l->r->n_ranks; i++) {
         struct node *node = &nodes[late_host_of(l, i)];
 
@@ -567,9 +499,6 @@ static int judge_nodes(struct late *l, size_t class,
                        l->out[i].excess_us > l->out[i].hidden_us &&
                        arrives_late(l, &l->out[i]) &&
                        chance_if_short(l, i) < limits_get(JP_LIMIT_LATE_CHANCE);
-        node->arrives |= arrives_late(l, &l->out[i]) &&
-                         chance_if_short(l, i) <
-                             limits_get(JP_LIMIT_LATE_CHANCE);
         node->arrival += l->out[i].arrival_us;
         node->peers += l->out[i].peers_us;
         node->short_run |= l->short_run[l->r->ranks[i].comm];
@@ -583,7 +512,6 @@ static int judge_nodes(struct late *l, size_t class,
             nodes[h].least = node_least(&nodes[h], spread->half_us);
     for (size_t h = 0; h < l->p->n_hosts; h++)
         nodes[h].late = nodes[h].n && is_node_late(l, &nodes[h]);
-    rc = judge_apart(l, class, nodes, later);
     for (size_t i = 0; i < l->r->n_ranks; i++) {
         const struct node *node = &nodes[late_host_of(l, i)];
         double least = node->least;
@@ -596,9 +524,8 @@ static int judge_nodes(struct late *l, size_t class,
         if (node->late)
             l->out[i].late = l->out[i].with_node = true;
     }
-    free(later);
     free(nodes);
-    return rc;
+    return 0;
 }
 
 /* Judges all ranks and nodes of one class. 0, or -1 without memory. */

@@ -48,12 +48,7 @@
  * their peers, by far more than they differ among themselves, and if the mean
  * of them is over `late_errors_min` of its own errors and over `late_node_min`
  * times the spread: a late node may be half of the ranks that it is compared
- * with. Where groups are small, or a node is half of them, it makes the others
- * there early. So its ranks are also compared with those of other nodes alone
- * whose network takes as long, and these with each other. The node is late if
- * each of its ranks is apart from them, and if their mean is significant by
- * Student's t, both over the ranks and over the parts of the run. Short runs
- * require the exact test here as well.
+ * with.
  *
  * Excuses. Where waits overlap (gradients that are reduced beside the
  * computation) the sum over communicators counts some of them twice. So a rank

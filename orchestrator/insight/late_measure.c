@@ -396,7 +396,7 @@ static double by_clock(const struct jp_rank *rank, double longest_us)
            share * longest_us;
 }
 
-/* Fills unseen and hidden_us of a communicator's ranks: how much of an excess
+/* Fills hidden_us of a communicator's ranks: how much of an excess
  * may be something else than lateness. It is the largest of
  *  - the most that the rank may have waited in operations that are no barriers,
  *    less the least that any rank waited there;
@@ -421,11 +421,11 @@ static void hide(struct late *l, size_t c)
     for (size_t i = from; i < to; i++) {
         size_t process = l->p->of_rank[i];
 
-        l->unseen[i] = fmax(l->most[process] - least,
-                            limits_get(JP_LIMIT_HIDDEN_UNEVEN) *
-                                (l->grouped_net[process] - grouped));
+        double unseen = fmax(l->most[process] - least,
+                             limits_get(JP_LIMIT_HIDDEN_UNEVEN) *
+                                 (l->grouped_net[process] - grouped));
         l->out[i].hidden_us =
-            fmax(l->unseen[i], overlap_of(l, i, l->net[process] - usual)) +
+            fmax(unseen, overlap_of(l, i, l->net[process] - usual)) +
             by_clock(&l->r->ranks[i], longest);
     }
 }
@@ -928,7 +928,6 @@ int late_measure(struct late *l)
     l->grouped_late = calloc(n + 1, sizeof(*l->grouped_late));
     l->least = calloc(n + 1, sizeof(*l->least));
     l->most = calloc(n + 1, sizeof(*l->most));
-    l->unseen = calloc(r->n_ranks + 1, sizeof(*l->unseen));
     l->scratch = calloc(3 * r->n_ranks + 1, sizeof(*l->scratch));
     l->class_of = calloc(r->n_comms + 1, sizeof(*l->class_of));
     l->parts = calloc(r->n_ranks * JP_SLICES + 1, sizeof(*l->parts));
@@ -937,9 +936,8 @@ int late_measure(struct late *l)
     l->proof_us = calloc(r->n_comms + 1, sizeof(*l->proof_us));
     if (!l->total || !l->net || !l->messages || !l->grouped_us ||
         !l->grouped_net || !l->grouped_late || !l->least || !l->most ||
-        !l->unseen || !l->scratch || !l->class_of || !l->parts ||
-        !l->short_run || !l->kernels || !l->proof_us || add_up(l) < 0 ||
-        add_hidden(l) < 0 ||
+        !l->scratch || !l->class_of || !l->parts || !l->short_run ||
+        !l->kernels || !l->proof_us || add_up(l) < 0 || add_hidden(l) < 0 ||
         likes_number(r, likes_by_place, l->class_of, &l->classes) < 0)
         return -1;
     l->run_us = late_run_us(r);
@@ -971,7 +969,6 @@ void late_measure_fini(struct late *l)
     free(l->grouped_late);
     free(l->least);
     free(l->most);
-    free(l->unseen);
     free(l->scratch);
     free(l->class_of);
     free(l->parts);

@@ -25,11 +25,9 @@ struct late {
                              AlltoAll operations that are known one by one */
     double *least, *most; /* [process] least and most time in operations that
                              total does not contain */
-    double *unseen;    /* [rank] the most that it may have waited in operations
-                          without times of single ranks */
-    double *scratch;   /* room for 3 * n_ranks values */
-    float *parts;      /* [rank][JP_SLICES] excess; NAN: unknown */
-    size_t *kernels;   /* [comm] AlltoAll operations known one by one */
+    double *scratch;      /* room for 3 * n_ranks values */
+    float *parts;         /* [rank][JP_SLICES] excess; NAN: unknown */
+    size_t *kernels;      /* [comm] AlltoAll operations known one by one */
     bool only_kernels; /* the job has no other operation in which all ranks wait
                           for each other, so these are judged like such */
     double *proof_us;  /* [comm] a rank that is later to all operations by this
@@ -108,20 +106,6 @@ double late_deviation(const double *v, size_t n, double outlier);
 /* The spread of a class. The two ranks of a pair count as one value, because
  * one is as much later as the other is earlier. */
 struct late_spread late_class_spread(struct late *l, size_t class);
-
-/* Compares a node's ranks with those of other nodes alone, and these with each
- * other. If groups are small, or a node is half of them, a late node makes the
- * other ranks early, who then widen the spread that the node is measured by.
- * All groups of the same work count, and in them ranks whose network time is
- * alike.
- *
- * *later_us: the mean lateness of the node's ranks, if each of them is apart
- * from the others and the mean is significant, by its error over the parts of
- * the run and by Student's t for all nodes; else 0. later[n_ranks]: the
- * lateness of each rank of the node that was compared; other elements do not
- * change. Returns 0, or -1 without memory. */
-int late_node_apart(struct late *l, size_t class, size_t host, double *later,
-                    double *later_us);
 
 /* Estimates the program's number of steps: the operations of that communicator
  * of the rank's process which has fewest. It may be a few times too large. */

@@ -300,21 +300,6 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "times that mean's standard error (for n ranks 1 + 4/(n - 1) times "
          "as many)",
          "by chance once in 3 million nodes"},
-    [JP_LIMIT_LATE_NODE_ALIKE] =
-        {"late_node_alike_min", 0.5, JP_LIMIT_IS_SHARE,
-         "... or where it is late against the ranks of other nodes alone, "
-         "which are also compared with each other. Each of its ranks must "
-         "be later by more than late_node_min times what those differ by "
-         "(for n that are free to differ 1 + 6/n times as many), by more "
-         "than late_node_min times its error, and by more than {} of the "
-         "mean of the node's ranks. The chance of that mean by Student's t, "
-         "for all nodes, must be below late_chance_max: by what the others "
-         "differ by and, unless the mean is more than late_errors_min times "
-         "its error, by the parts of the run",
-         "a late node that is half of its groups makes the others there "
-         "early, so they do not show how much ranks differ anyway. The stages "
-         "of a node have a half to all of what it is late by, and mates of a "
-         "single late rank next to nothing"},
     [JP_LIMIT_LATE_LED] =
         {"late_led_min", 0.4, JP_LIMIT_IS_SHARE,
          "A late rank is explained by one that leads it if the excess "
