@@ -6,8 +6,8 @@
  * lose. Removing a follower guards against a false accusation; keeping one that
  * would be the last after a repair (is_behind) guards against a missed one.
  *
- * Way through: late_findings at the end, collect, drop_followers, tell. Times
- * are in us, as GPU time: one process that waits for 1 us costs 1 us.
+ * Way through: late_findings at the end, collect, tell. Times are in us, as GPU
+ * time: one process that waits for 1 us costs 1 us.
  */
 #include "orchestrator/insight/late.h"
 
@@ -113,21 +113,17 @@ static size_t root_of(size_t *up, size_t i)
     return i;
 }
 
-/* Groups processes that share a communicator. without_world: communicators of
- * all processes do not count, because they would join everything. */
-static void join_processes(const struct blame *b, size_t *up,
-                           bool without_world)
+/* Groups processes that share a communicator. */
+static void join_processes(struct blame *b)
 {
     for (size_t i = 0; i < b->p->n; i++)
-        up[i] = i;
+        b->up[i] = i;
     for (size_t c = 0; c < b->r->n_comms; c++) {
         size_t from = b->p->comm_start[c], to = b->p->comm_start[c + 1];
 
-        if (to - from < 2 || (without_world && to - from == b->p->n))
-            continue;
         for (size_t k = from + 1; k < to; k++)
-            up[root_of(up, b->p->of_rank[k])] =
-                root_of(up, b->p->of_rank[from]);
+            b->up[root_of(b->up, b->p->of_rank[k])] =
+                root_of(b->up, b->p->of_rank[from]);
     }
 }
 
@@ -167,7 +163,7 @@ static void add_waits(struct blame *b)
                                              b->lateness[i].grouped_us - least;
     }
     add_message_waits(b);
-    join_processes(b, b->up, false);
+    join_processes(b);
 }
 
 /* Adds one operation to its last rank. Had this rank come earlier, the
@@ -456,64 +452,6 @@ static bool is_behind(const struct blame *b, const struct suspect *s)
             is_near_later(b, b->p->of_rank[k], own->excess_us))
             return true;
     return false;
-}
-
-/* Returns true if the suspect's lateness comes from a leading one in another
- * stage. Leading are the suspects with `most` operations, the largest number of
- * all. The suspect follows if their excess is at least `late_same_min` of its
- * own. In the same group (up) it would have waited for the leading one, so its
- * lateness there is its own. */
-static bool follows(const struct blame *b, const struct suspect *s,
-                    uint64_t most, size_t *up)
-{
-    double excess = 0;
-
-    if (rank_of(b, s)->timed_ops == most)
-        return false;
-    for (size_t i = 0; i < b->n; i++) {
-        const struct suspect *lead = &b->suspects[i];
-
-        if (rank_of(b, lead)->timed_ops != most)
-            continue;
-        if (root_of(up, lead->process) == root_of(up, s->process))
-            return false;
-        excess = fmax(excess, b->lateness[lead->rank].excess_us);
-    }
-    return b->lateness[s->rank].excess_us * limits_get(JP_LIMIT_LATE_SAME) <=
-           excess;
-}
-
-/* Drops suspects that follow others. Without records of Send and Recv the waits
- * within a pipeline are unknown. Then the other stages of a late rank's replica
- * look late themselves where replicas meet. The cause is the rank that is late
- * where ranks synchronise most often. Returns 0 or -1. */
-static int drop_followers(struct blame *b)
-{
-    size_t *up, kept = 0;
-    uint64_t most = 0;
-    bool *drop;
-    int rc = -1;
-
-    if (b->r->quality.p2p_records)
-        return 0;
-    up = calloc(b->p->n + 1, sizeof(*up));
-    drop = calloc(b->n + 1, sizeof(*drop));
-    if (up && drop) {
-        join_processes(b, up, true); /* stages of a pipeline share none */
-        for (size_t i = 0; i < b->n; i++)
-            if (rank_of(b, &b->suspects[i])->timed_ops > most)
-                most = rank_of(b, &b->suspects[i])->timed_ops;
-        for (size_t i = 0; i < b->n; i++)
-            drop[i] = follows(b, &b->suspects[i], most, up);
-        for (size_t i = 0; i < b->n; i++)
-            if (!drop[i])
-                b->suspects[kept++] = b->suspects[i];
-        b->n = kept;
-        rc = 0;
-    }
-    free(drop);
-    free(up);
-    return rc;
 }
 
 /* Counts the processes of each host, and the late ones among them. */
@@ -1032,9 +970,8 @@ int late_findings(const struct jp_result *r, const struct jp_processes *p,
         b.alone_us && b.up && add_up_alone(&b) == 0) {
         add_waits(&b);
         collect(&b);
-        rc = drop_followers(&b);
         count_hosts(&b, all, late);
-        rc = rc < 0 ? rc : tell(&b, all, late);
+        rc = tell(&b, all, late);
     }
     free(b.suspects);
     free(b.likes);
