@@ -1,10 +1,8 @@
 /* blame.c - make findings from late ranks, one for each cause.
  *
  * late.c decides by statistics which ranks are late by their own doing. A late
- * rank is not yet a cause: this file removes those that are late because of
- * another one, joins ranks to nodes and roles, and computes what the others
- * lose. Removing a follower guards against a false accusation; keeping one that
- * would be the last after a repair (is_behind) guards against a missed one.
+ * rank is not yet a cause: this file asks own times who is late, joins ranks to
+ * nodes and roles, and computes what the others lose.
  *
  * Way through: late_findings at the end, collect, tell. Times are in us, as GPU
  * time: one process that waits for 1 us costs 1 us.
@@ -50,8 +48,6 @@ struct blame {
      * more work */
     struct suspect *suspects, *likes;
     size_t n, n_likes;
-    /* [process] excess of those that are reported; 0: others */
-    double *told_us;
     /* [process] time in communication beyond the network's own time */
     double *waits_us;
     /* [rank] time that all others waited for this one alone */
@@ -420,40 +416,6 @@ static bool is_worth(const struct blame *b, const struct suspect *s)
                limits_get(JP_LIMIT_LATE_TOLD) * b->findings->gpus_us;
 }
 
-/* Returns true if a reported process with a larger excess shares a communicator
- * with it. excess_us: of the one that may be named beside it. */
-static bool is_near_later(const struct blame *b, size_t process,
-                          double excess_us)
-{
-    const struct jp_process *who = &b->p->list[process];
-
-    for (size_t i = who->first; i < who->first + who->n; i++) {
-        size_t c = b->r->ranks[b->p->by_process[i]].comm;
-
-        for (size_t k = b->p->comm_start[c]; k < b->p->comm_start[c + 1]; k++)
-            if (b->told_us[b->p->of_rank[k]] > excess_us)
-                return true;
-    }
-    return false;
-}
-
-/* Returns true if the suspect would be the last one after a repair of another.
- * A rank that is late but never last has kept no other rank waiting, so
- * costs_much drops it. It must not be dropped if it only arrives before a rank
- * that is later still, or before one that waits for such a rank elsewhere: the
- * repair of that one would not help the job. */
-static bool is_behind(const struct blame *b, const struct suspect *s)
-{
-    size_t c = rank_of(b, s)->comm;
-    const struct jp_lateness *own = &b->lateness[s->rank];
-
-    for (size_t k = b->p->comm_start[c]; k < b->p->comm_start[c + 1]; k++)
-        if (b->lateness[k].arrival_us > own->arrival_us &&
-            is_near_later(b, b->p->of_rank[k], own->excess_us))
-            return true;
-    return false;
-}
-
 /* Counts the processes of each host, and the late ones among them. */
 static void count_hosts(const struct blame *b, size_t *all, size_t *late)
 {
@@ -819,13 +781,11 @@ static void drop_contradicted(struct blame *b, const bool *is)
     size_t kept = 0;
 
     for (size_t i = 0; i < b->n; i++) {
-        size_t process = b->suspects[i].process;
+        const struct suspect *s = &b->suspects[i];
 
-        if (is[b->p->list[process].host_at])
-            b->told_us[process] = b->lateness[b->suspects[i].rank].excess_us;
-        else if (is_named(b, &b->suspects[i]) ||
-                 !is_contradicted(b, &b->suspects[i]))
-            b->suspects[kept++] = b->suspects[i];
+        if (!is[b->p->list[s->process].host_at] &&
+            (is_named(b, s) || !is_contradicted(b, s)))
+            b->suspects[kept++] = *s;
     }
     b->n = kept;
 }
@@ -909,17 +869,12 @@ static int tell_own(struct blame *b, const struct suspect *s,
 }
 
 /* Reports single ranks: who is late all along own times say, where they speak
- * of him; of the others sums do. told_us is filled first, because is_behind
- * looks for reported ranks that are later. */
+ * of him; of the others sums do. */
 static int tell_ranks(struct blame *b)
 {
-    for (size_t i = 0; i < b->n; i++)
-        if (costs_much(b, &b->suspects[i]))
-            b->told_us[b->suspects[i].process] =
-                b->lateness[b->suspects[i].rank].excess_us;
     for (size_t i = 0; i < b->n; i++) {
         const struct suspect *s = &b->suspects[i];
-        bool sure = (costs_much(b, s) && is_worth(b, s)) || is_behind(b, s);
+        bool sure = costs_much(b, s) && is_worth(b, s);
         const struct judge_answer *named = named_of(b, s);
         int rc = 0;
 
@@ -962,12 +917,11 @@ int late_findings(const struct jp_result *r, const struct jp_processes *p,
 
     b.suspects = calloc(p->n + 1, sizeof(*b.suspects));
     b.likes = calloc(p->n + 1, sizeof(*b.likes));
-    b.told_us = calloc(p->n + 1, sizeof(*b.told_us));
     b.waits_us = calloc(p->n + 1, sizeof(*b.waits_us));
     b.alone_us = calloc(r->n_ranks + 1, sizeof(*b.alone_us));
     b.up = calloc(p->n + 1, sizeof(*b.up));
-    if (all && late && b.suspects && b.likes && b.told_us && b.waits_us &&
-        b.alone_us && b.up && add_up_alone(&b) == 0) {
+    if (all && late && b.suspects && b.likes && b.waits_us && b.alone_us &&
+        b.up && add_up_alone(&b) == 0) {
         add_waits(&b);
         collect(&b);
         count_hosts(&b, all, late);
@@ -975,7 +929,6 @@ int late_findings(const struct jp_result *r, const struct jp_processes *p,
     }
     free(b.suspects);
     free(b.likes);
-    free(b.told_us);
     free(b.waits_us);
     free(b.alone_us);
     free(b.up);
