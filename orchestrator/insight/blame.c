@@ -685,14 +685,11 @@ static int add_many(struct blame *b, const struct suspect *list, size_t n)
     return 0;
 }
 
-/* Returns what own times have of a suspect; NULL: they do not speak, or there
- * is nobody who does the same work. */
+/* Returns what own times have of a suspect; NULL: they do not speak. */
 static const struct judge_process *own_of(const struct blame *b,
                                           const struct suspect *s)
 {
-    return b->speaks && b->judge->processes[s->process].judged
-               ? &b->judge->processes[s->process]
-               : NULL;
+    return b->speaks ? &b->judge->processes[s->process] : NULL;
 }
 
 /* Returns true if a suspect is one of a few that do the same work, with start
@@ -701,25 +698,28 @@ static bool is_of_few(const struct blame *b, const struct suspect *s)
 {
     const struct judge_process *x = own_of(b, s);
 
-    return x && b->judge->timed && x->likes <= JUDGE_FEW &&
+    return x && x->judged && b->judge->timed && x->likes <= JUDGE_FEW &&
            b->lateness[s->rank].excess_us > JUDGE_TOLD * b->judge->run_us;
 }
 
 /* Returns true if own times contradict that a suspect is late whom they do not
- * name. In a part of the run, by start and end: it stands out in none by more
- * than chance; by durations a late part may drown in waits. All along, by start
- * and end. By durations a slower network looks like own times, so nobody is
- * named who may have one (is_by_net of judge.c), and sums decide: unless he is
- * not apart, or his network is slower by more than he is late. Of a few that do
- * the same work, with start and end, sums decide, too, where they show as much
- * as is told however few there are (JUDGE_TOLD). */
+ * name. Nobody is late who has nobody to be compared with: his work may be
+ * longer than that of others. In a part of the run, by start and end: it stands
+ * out in none by more than chance; by durations a late part may drown in waits.
+ * All along, by start and end. By durations a slower network looks like own
+ * times, so nobody is named who may have one (is_by_net of judge.c), and sums
+ * decide: unless he is not apart, or his network is slower by more than he is
+ * late. Of a few that do the same work, with start and end, sums decide, too,
+ * where they show as much as is told however few there are (JUDGE_TOLD). */
 static bool is_contradicted(const struct blame *b, const struct suspect *s)
 {
     const struct judge_process *x = own_of(b, s);
 
     if (!x)
         return false;
-    if (is_of_few(b, s))
+    if (x->likes < 2)
+        return true;
+    if (!x->judged || is_of_few(b, s))
         return false;
     if (b->lateness[s->rank].spells)
         return b->judge->timed && x->intervals >= JUDGE_KNOWN_INTERVALS &&
@@ -734,19 +734,6 @@ static bool is_named(const struct blame *b, const struct suspect *s)
     return own_of(b, s) &&
            (owntime_late(b->judge, s->process) ||
             owntime_node(b->judge, b->p->list[s->process].host_at));
-}
-
-/* Returns true if a process of another host does the same work. If not, own
- * times compare a node's ranks with each other only. */
-static bool has_likes_elsewhere(const struct blame *b, size_t process)
-{
-    const struct judge_process *all = b->judge->processes;
-
-    for (size_t i = 0; i < b->p->n; i++)
-        if (all[i].judged && all[i].role == all[process].role &&
-            b->p->list[i].host_at != b->p->list[process].host_at)
-            return true;
-    return false;
 }
 
 /* Sets *told if all ranks of a host are told by sums alone, whom own times do
@@ -765,7 +752,7 @@ static int ask_node(const struct blame *b, size_t host, bool *told)
         if (b->p->list[s->process].host_at != host)
             continue;
         list[n++] = *s;
-        sure |= !is_contradicted(b, s) || !has_likes_elsewhere(b, s->process);
+        sure |= !is_contradicted(b, s);
     }
     *told = sure;
     if (rc == 0 && !sure && !b->judge->timed)
