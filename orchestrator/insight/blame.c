@@ -703,14 +703,14 @@ static bool is_of_few(const struct blame *b, const struct suspect *s)
 }
 
 /* Returns true if own times contradict that a suspect is late whom they do not
- * name. Nobody is late who has nobody to be compared with: his work may be
- * longer than that of others. In a part of the run, by start and end: it stands
- * out in none by more than chance; by durations a late part may drown in waits.
- * All along, by start and end. By durations a slower network looks like own
- * times, so nobody is named who may have one (is_by_net of judge.c), and sums
- * decide: unless he is not apart, or his network is slower by more than he is
- * late. Of a few that do the same work, with start and end, sums decide, too,
- * where they show as much as is told however few there are (JUDGE_TOLD). */
+ * name, all along or in a part of the run: by start and end, or if nobody can
+ * be compared with him, as his work may be longer than that of others. By
+ * durations a late part may drown in waits, and a slower network looks like own
+ * times, so nobody is named who may have one (is_by_net of judge.c). There sums
+ * decide: of a part of the run, and all along, unless he is not apart, or his
+ * network is slower by more than he is late. Of a few that do the same work,
+ * with start and end, sums decide, too, where they show as much as is told
+ * however few there are (JUDGE_TOLD). */
 static bool is_contradicted(const struct blame *b, const struct suspect *s)
 {
     const struct judge_process *x = own_of(b, s);
@@ -721,11 +721,9 @@ static bool is_contradicted(const struct blame *b, const struct suspect *s)
         return true;
     if (!x->judged || is_of_few(b, s))
         return false;
-    if (b->lateness[s->rank].spells)
-        return b->judge->timed && x->intervals >= JUDGE_KNOWN_INTERVALS &&
-               x->part_chance > JUDGE_CONFIRMED;
-    return b->judge->timed || x->excess_us <= x->apart_us ||
-           x->excess_us < x->net_us;
+    if (b->judge->timed || b->lateness[s->rank].spells)
+        return b->judge->timed;
+    return x->excess_us <= x->apart_us || x->excess_us < x->net_us;
 }
 
 /* Returns true if own times name a suspect, alone or with all of his host. */
