@@ -46,28 +46,6 @@ static bool is_late_itself(const struct jp_lateness *own,
            own->excess_us > limits_get(JP_LIMIT_LATE_ERRORS) * own->error_us;
 }
 
-/* True if the rank's process is also late in a communicator that synchronises
- * more often, but by too little there to be named. Overlap has then counted
- * that small lateness several times in this communicator. */
-static bool is_trifle(const struct late *l, size_t rank)
-{
-    const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
-
-    for (size_t i = who->first; i < who->first + who->n; i++) {
-        size_t own = l->p->by_process[i];
-        const struct jp_lateness *x = &l->out[own];
-
-        if (own != rank && ops_of(l, own) > ops_of(l, rank) && x->judged &&
-            !x->late && x->arrival_us > x->excess_us / 4 &&
-            x->excess_us >
-                limits_get(JP_LIMIT_LATE_ELSEWHERE) * l->out[rank].excess_us &&
-            x->excess_us > limits_get(JP_LIMIT_LATE_ERRORS) * x->error_us &&
-            !late_is_much(l, x->excess_us, x->peers_us))
-            return true;
-    }
-    return false;
-}
-
 /* True if the rank's process waits for a late rank in a communicator that
  * synchronises more often. The late rank need not be an outlier there. `worst`
  * is the largest excess of each process that is named so far. */
@@ -325,8 +303,7 @@ static int excuse(struct late *l)
                 fmax(worst[l->p->of_rank[i]], l->out[i].excess_us);
     for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
         excused[i] = l->out[i].late &&
-                     (is_victim(l, i, worst) || is_led(l, i, worst) ||
-                      (!l->out[i].with_node && is_trifle(l, i)));
+                     (is_victim(l, i, worst) || is_led(l, i, worst));
     for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
         l->out[i].late &= !excused[i];
     free(excused);
@@ -402,14 +379,12 @@ static double least_by_error(const struct late *l, const struct jp_lateness *x)
 }
 
 /* True if the rank's own excess is an outlier and matters, and also shows in
- * its arrival. An excess that is small beside how late the rank arrives is
- * none: it mostly waited for somebody else. */
+ * its arrival. */
 static bool is_later(const struct late *l, const struct jp_lateness *x)
 {
     return x->judged && x->excess_us > x->least_us &&
            chance_if_short(l, (size_t) (x - l->out)) <
                limits_get(JP_LIMIT_LATE_CHANCE) &&
-           x->excess_us > limits_get(JP_LIMIT_LATE_OWN) * x->arrival_us &&
            arrives_late(l, x);
 }
 

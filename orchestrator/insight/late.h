@@ -25,8 +25,7 @@
  *    the same shape have anyway (more if these ranks are few, because few
  *    ranks do not show their spread well),
  *  - and over what it may have waited in a Broadcast, Reduce or AlltoAll, for
- *    which the times of single ranks are not kept,
- *  - and over `late_own_min` of how much later it arrives there.
+ *    which the times of single ranks are not kept.
  *
  * Short runs. Below `late_ops_min` operations in a communicator, errors say
  * little. There the rank must also be the last one so often that the exact

@@ -244,12 +244,6 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "... which is {} for all ranks of a node together",
          "the mean of four ranks exceeds 2.5 of their standard deviations "
          "by chance once in 3 million nodes"},
-    [JP_LIMIT_LATE_OWN] =
-        {"late_own_min", 0.1, JP_LIMIT_IS_SHARE,
-         "A late rank's own excess must also be more than {} of its lateness",
-         "each stage of a late node's pipeline causes a part of the lateness "
-         "that all of them show. A rank that only passes a wait on has almost "
-         "no excess of its own"},
     [JP_LIMIT_LATE_COMPUTES] =
         {"late_computes_min", 0.05, JP_LIMIT_IS_SHARE,
          "How much slower a rank computes is judged where its peers "
@@ -272,11 +266,6 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "of that one is more than {} of its own",
          "a leading rank has its excess in several communicators, a part "
          "in each"},
-    [JP_LIMIT_LATE_ELSEWHERE] =
-        {"late_elsewhere_min", 0.2, JP_LIMIT_IS_SHARE,
-         "... or by the lateness of its process in a communicator of more "
-         "operations, where that is more than {} of its excess",
-         "ranks are late by smaller amounts anyway"},
     [JP_LIMIT_LATE_FAR] =
         {"late_far_min", 1.5, JP_LIMIT_IS_NUMBER,
          "... or by a rank of an AlltoAll that is more than {} times "
