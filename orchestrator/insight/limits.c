@@ -171,13 +171,6 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "what it is in these parts",
          "a rank that waits for messages of a late one is late in some "
          "parts and as early in the others"},
-    [JP_LIMIT_PART_WAITED] =
-        {"late_part_waited_max", 0.5, JP_LIMIT_IS_SHARE,
-         "... unless it waited longer for messages than its peers, by more "
-         "than {} of its excess in these parts; what it waited longer in "
-         "the other parts as well does not count",
-         "waits travel on through a pipeline; messages that cross nodes take "
-         "longer throughout"},
     /* --- late ranks: all along -------------------------------------------- */
     /* Unit: own excess over the peers' median, in us of the whole run, and its
      * share of their time in communication. share, cost, slower and least are
