@@ -1,13 +1,11 @@
 /* blame.c - make findings from late ranks, one for each cause.
  *
  * late.c decides by statistics which ranks are late by their own doing. A late
- * rank is not yet a cause: this file removes those that are late because of
- * another one, joins ranks to nodes and roles, and computes what the others
- * lose. Removing a follower guards against a false accusation; keeping one that
- * would be the last after a repair (is_behind) guards against a missed one.
+ * rank is not yet a cause: this file asks own times who is late, joins ranks to
+ * nodes and roles, and computes what the others lose.
  *
- * Way through: late_findings at the end, collect, drop_followers, tell. Times
- * are in us, as GPU time: one process that waits for 1 us costs 1 us.
+ * Way through: late_findings at the end, collect, tell. Times are in us, as GPU
+ * time: one process that waits for 1 us costs 1 us.
  */
 #include "orchestrator/insight/late.h"
 
@@ -50,8 +48,6 @@ struct blame {
      * more work */
     struct suspect *suspects, *likes;
     size_t n, n_likes;
-    /* [process] excess of those that are reported; 0: others */
-    double *told_us;
     /* [process] time in communication beyond the network's own time */
     double *waits_us;
     /* [rank] time that all others waited for this one alone */
@@ -113,21 +109,17 @@ static size_t root_of(size_t *up, size_t i)
     return i;
 }
 
-/* Groups processes that share a communicator. without_world: communicators of
- * all processes do not count, because they would join everything. */
-static void join_processes(const struct blame *b, size_t *up,
-                           bool without_world)
+/* Groups processes that share a communicator. */
+static void join_processes(struct blame *b)
 {
     for (size_t i = 0; i < b->p->n; i++)
-        up[i] = i;
+        b->up[i] = i;
     for (size_t c = 0; c < b->r->n_comms; c++) {
         size_t from = b->p->comm_start[c], to = b->p->comm_start[c + 1];
 
-        if (to - from < 2 || (without_world && to - from == b->p->n))
-            continue;
         for (size_t k = from + 1; k < to; k++)
-            up[root_of(up, b->p->of_rank[k])] =
-                root_of(up, b->p->of_rank[from]);
+            b->up[root_of(b->up, b->p->of_rank[k])] =
+                root_of(b->up, b->p->of_rank[from]);
     }
 }
 
@@ -167,7 +159,7 @@ static void add_waits(struct blame *b)
                                              b->lateness[i].grouped_us - least;
     }
     add_message_waits(b);
-    join_processes(b, b->up, false);
+    join_processes(b);
 }
 
 /* Adds one operation to its last rank. Had this rank come earlier, the
@@ -422,98 +414,6 @@ static bool is_worth(const struct blame *b, const struct suspect *s)
     return l->arrival_us >= least &&
            told_cost(b, s, &at_least) >
                limits_get(JP_LIMIT_LATE_TOLD) * b->findings->gpus_us;
-}
-
-/* Returns true if a reported process with a larger excess shares a communicator
- * with it. excess_us: of the one that may be named beside it. */
-static bool is_near_later(const struct blame *b, size_t process,
-                          double excess_us)
-{
-    const struct jp_process *who = &b->p->list[process];
-
-    for (size_t i = who->first; i < who->first + who->n; i++) {
-        size_t c = b->r->ranks[b->p->by_process[i]].comm;
-
-        for (size_t k = b->p->comm_start[c]; k < b->p->comm_start[c + 1]; k++)
-            if (b->told_us[b->p->of_rank[k]] > excess_us)
-                return true;
-    }
-    return false;
-}
-
-/* Returns true if the suspect would be the last one after a repair of another.
- * A rank that is late but never last has kept no other rank waiting, so
- * costs_much drops it. It must not be dropped if it only arrives before a rank
- * that is later still, or before one that waits for such a rank elsewhere: the
- * repair of that one would not help the job. */
-static bool is_behind(const struct blame *b, const struct suspect *s)
-{
-    size_t c = rank_of(b, s)->comm;
-    const struct jp_lateness *own = &b->lateness[s->rank];
-
-    for (size_t k = b->p->comm_start[c]; k < b->p->comm_start[c + 1]; k++)
-        if (b->lateness[k].arrival_us > own->arrival_us &&
-            is_near_later(b, b->p->of_rank[k], own->excess_us))
-            return true;
-    return false;
-}
-
-/* Returns true if the suspect's lateness comes from a leading one in another
- * stage. Leading are the suspects with `most` operations, the largest number of
- * all. The suspect follows if their excess is at least `late_same_min` of its
- * own. In the same group (up) it would have waited for the leading one, so its
- * lateness there is its own. */
-static bool follows(const struct blame *b, const struct suspect *s,
-                    uint64_t most, size_t *up)
-{
-    double excess = 0;
-
-    if (rank_of(b, s)->timed_ops == most)
-        return false;
-    for (size_t i = 0; i < b->n; i++) {
-        const struct suspect *lead = &b->suspects[i];
-
-        if (rank_of(b, lead)->timed_ops != most)
-            continue;
-        if (root_of(up, lead->process) == root_of(up, s->process))
-            return false;
-        excess = fmax(excess, b->lateness[lead->rank].excess_us);
-    }
-    return b->lateness[s->rank].excess_us * limits_get(JP_LIMIT_LATE_SAME) <=
-           excess;
-}
-
-/* Drops suspects that follow others. Without records of Send and Recv the waits
- * within a pipeline are unknown. Then the other stages of a late rank's replica
- * look late themselves where replicas meet. The cause is the rank that is late
- * where ranks synchronise most often. Returns 0 or -1. */
-static int drop_followers(struct blame *b)
-{
-    size_t *up, kept = 0;
-    uint64_t most = 0;
-    bool *drop;
-    int rc = -1;
-
-    if (b->r->quality.p2p_records)
-        return 0;
-    up = calloc(b->p->n + 1, sizeof(*up));
-    drop = calloc(b->n + 1, sizeof(*drop));
-    if (up && drop) {
-        join_processes(b, up, true); /* stages of a pipeline share none */
-        for (size_t i = 0; i < b->n; i++)
-            if (rank_of(b, &b->suspects[i])->timed_ops > most)
-                most = rank_of(b, &b->suspects[i])->timed_ops;
-        for (size_t i = 0; i < b->n; i++)
-            drop[i] = follows(b, &b->suspects[i], most, up);
-        for (size_t i = 0; i < b->n; i++)
-            if (!drop[i])
-                b->suspects[kept++] = b->suspects[i];
-        b->n = kept;
-        rc = 0;
-    }
-    free(drop);
-    free(up);
-    return rc;
 }
 
 /* Counts the processes of each host, and the late ones among them. */
@@ -785,14 +685,11 @@ static int add_many(struct blame *b, const struct suspect *list, size_t n)
     return 0;
 }
 
-/* Returns what own times have of a suspect; NULL: they do not speak, or there
- * is nobody who does the same work. */
+/* Returns what own times have of a suspect; NULL: they do not speak. */
 static const struct judge_process *own_of(const struct blame *b,
                                           const struct suspect *s)
 {
-    return b->speaks && b->judge->processes[s->process].judged
-               ? &b->judge->processes[s->process]
-               : NULL;
+    return b->speaks ? &b->judge->processes[s->process] : NULL;
 }
 
 /* Returns true if a suspect is one of a few that do the same work, with start
@@ -801,31 +698,32 @@ static bool is_of_few(const struct blame *b, const struct suspect *s)
 {
     const struct judge_process *x = own_of(b, s);
 
-    return x && b->judge->timed && x->likes <= JUDGE_FEW &&
+    return x && x->judged && b->judge->timed && x->likes <= JUDGE_FEW &&
            b->lateness[s->rank].excess_us > JUDGE_TOLD * b->judge->run_us;
 }
 
 /* Returns true if own times contradict that a suspect is late whom they do not
- * name. In a part of the run, by start and end: it stands out in none by more
- * than chance; by durations a late part may drown in waits. All along, by start
- * and end. By durations a slower network looks like own times, so nobody is
- * named who may have one (is_by_net of judge.c), and sums decide: unless he is
- * not apart, or his network is slower by more than he is late. Of a few that do
- * the same work, with start and end, sums decide, too, where they show as much
- * as is told however few there are (JUDGE_TOLD). */
+ * name, all along or in a part of the run: by start and end, or if nobody can
+ * be compared with him, as his work may be longer than that of others. By
+ * durations a late part may drown in waits, and a slower network looks like own
+ * times, so nobody is named who may have one (is_by_net of judge.c). There sums
+ * decide: of a part of the run, and all along, unless he is not apart, or his
+ * network is slower by more than he is late. Of a few that do the same work,
+ * with start and end, sums decide, too, where they show as much as is told
+ * however few there are (JUDGE_TOLD). */
 static bool is_contradicted(const struct blame *b, const struct suspect *s)
 {
     const struct judge_process *x = own_of(b, s);
 
     if (!x)
         return false;
-    if (is_of_few(b, s))
+    if (x->likes < 2)
+        return true;
+    if (!x->judged || is_of_few(b, s))
         return false;
-    if (b->lateness[s->rank].spells)
-        return b->judge->timed && x->intervals >= JUDGE_KNOWN_INTERVALS &&
-               x->part_chance > JUDGE_CONFIRMED;
-    return b->judge->timed || x->excess_us <= x->apart_us ||
-           x->excess_us < x->net_us;
+    if (b->judge->timed || b->lateness[s->rank].spells)
+        return b->judge->timed;
+    return x->excess_us <= x->apart_us || x->excess_us < x->net_us;
 }
 
 /* Returns true if own times name a suspect, alone or with all of his host. */
@@ -834,19 +732,6 @@ static bool is_named(const struct blame *b, const struct suspect *s)
     return own_of(b, s) &&
            (owntime_late(b->judge, s->process) ||
             owntime_node(b->judge, b->p->list[s->process].host_at));
-}
-
-/* Returns true if a process of another host does the same work. If not, own
- * times compare a node's ranks with each other only. */
-static bool has_likes_elsewhere(const struct blame *b, size_t process)
-{
-    const struct judge_process *all = b->judge->processes;
-
-    for (size_t i = 0; i < b->p->n; i++)
-        if (all[i].judged && all[i].role == all[process].role &&
-            b->p->list[i].host_at != b->p->list[process].host_at)
-            return true;
-    return false;
 }
 
 /* Sets *told if all ranks of a host are told by sums alone, whom own times do
@@ -865,7 +750,7 @@ static int ask_node(const struct blame *b, size_t host, bool *told)
         if (b->p->list[s->process].host_at != host)
             continue;
         list[n++] = *s;
-        sure |= !is_contradicted(b, s) || !has_likes_elsewhere(b, s->process);
+        sure |= !is_contradicted(b, s);
     }
     *told = sure;
     if (rc == 0 && !sure && !b->judge->timed)
@@ -881,36 +766,35 @@ static void drop_contradicted(struct blame *b, const bool *is)
     size_t kept = 0;
 
     for (size_t i = 0; i < b->n; i++) {
-        size_t process = b->suspects[i].process;
+        const struct suspect *s = &b->suspects[i];
 
-        if (is[b->p->list[process].host_at])
-            b->told_us[process] = b->lateness[b->suspects[i].rank].excess_us;
-        else if (is_named(b, &b->suspects[i]) ||
-                 !is_contradicted(b, &b->suspects[i]))
-            b->suspects[kept++] = b->suspects[i];
+        if (!is[b->p->list[s->process].host_at] &&
+            (is_named(b, s) || !is_contradicted(b, s)))
+            b->suspects[kept++] = *s;
     }
     b->n = kept;
 }
 
-/* Reports a host that own times name and the sums, too: these say where its
- * ranks are late. 0, or -1: no memory. */
+/* Reports a host that own times name: sums say where its ranks are late. all:
+ * they call the host late, too. 0, or -1: no memory. */
 static int tell_own_node(struct blame *b, size_t host,
-                         const struct judge_answer *named)
+                         const struct judge_answer *named, bool all)
 {
     struct jp_finding *f;
 
     if (owntime_add(b->r, b->p, b->judge, named, b->findings) < 0)
         return -1;
     f = &b->findings->at[b->findings->n - 1];
-    f->confirmed = true;
+    f->confirmed = all;
     for (size_t i = b->n; i-- > 0;)
         if (b->p->list[b->suspects[i].process].host_at == host)
             f->comm = (int64_t) rank_of(b, &b->suspects[i])->comm;
     return 0;
 }
 
-/* Reports nodes that are late. Their ranks are then no longer suspects, nor are
- * those whom own times contradict. */
+/* Reports nodes that are late: those that own times name, if sums call any of
+ * their ranks late, and those that sums alone name. Their ranks are then no
+ * longer suspects, nor are those whom own times contradict. */
 static int tell_nodes(struct blame *b, const size_t *all, const size_t *late)
 {
     bool *is = calloc(b->p->n_hosts + 1, sizeof(*is));
@@ -919,13 +803,14 @@ static int tell_nodes(struct blame *b, const size_t *all, const size_t *late)
     for (size_t h = 0; rc == 0 && h < b->p->n_hosts; h++) {
         const struct judge_answer *named = b->speaks ? owntime_node(b->judge, h)
                                                      : NULL;
+        bool whole = is_node(b, late[h], all[h]);
 
         /* without a name, ranks of several hosts are under one */
-        if (!*b->p->hosts[h].host || !is_node(b, late[h], all[h]))
+        if (!*b->p->hosts[h].host || !(whole || (named && late[h])))
             continue;
         if (named) {
             is[h] = true;
-            rc = tell_own_node(b, h, named);
+            rc = tell_own_node(b, h, named, whole);
             continue;
         }
         rc = ask_node(b, h, &is[h]);
@@ -969,17 +854,12 @@ static int tell_own(struct blame *b, const struct suspect *s,
 }
 
 /* Reports single ranks: who is late all along own times say, where they speak
- * of him; of the others sums do. told_us is filled first, because is_behind
- * looks for reported ranks that are later. */
+ * of him; of the others sums do. */
 static int tell_ranks(struct blame *b)
 {
-    for (size_t i = 0; i < b->n; i++)
-        if (costs_much(b, &b->suspects[i]))
-            b->told_us[b->suspects[i].process] =
-                b->lateness[b->suspects[i].rank].excess_us;
     for (size_t i = 0; i < b->n; i++) {
         const struct suspect *s = &b->suspects[i];
-        bool sure = (costs_much(b, s) && is_worth(b, s)) || is_behind(b, s);
+        bool sure = costs_much(b, s) && is_worth(b, s);
         const struct judge_answer *named = named_of(b, s);
         int rc = 0;
 
@@ -1022,21 +902,18 @@ int late_findings(const struct jp_result *r, const struct jp_processes *p,
 
     b.suspects = calloc(p->n + 1, sizeof(*b.suspects));
     b.likes = calloc(p->n + 1, sizeof(*b.likes));
-    b.told_us = calloc(p->n + 1, sizeof(*b.told_us));
     b.waits_us = calloc(p->n + 1, sizeof(*b.waits_us));
     b.alone_us = calloc(r->n_ranks + 1, sizeof(*b.alone_us));
     b.up = calloc(p->n + 1, sizeof(*b.up));
-    if (all && late && b.suspects && b.likes && b.told_us && b.waits_us &&
-        b.alone_us && b.up && add_up_alone(&b) == 0) {
+    if (all && late && b.suspects && b.likes && b.waits_us && b.alone_us &&
+        b.up && add_up_alone(&b) == 0) {
         add_waits(&b);
         collect(&b);
-        rc = drop_followers(&b);
         count_hosts(&b, all, late);
-        rc = rc < 0 ? rc : tell(&b, all, late);
+        rc = tell(&b, all, late);
     }
     free(b.suspects);
     free(b.likes);
-    free(b.told_us);
     free(b.waits_us);
     free(b.alone_us);
     free(b.up);

@@ -238,6 +238,7 @@ static bool find_gaps(const struct jp_jobconf *conf,
 struct seen {
     size_t judged, blind; /* processes that were judged; those of them that no
                              lateness shorter than the run would have named */
+    size_t unlike;        /* not judged: no other does the same work */
     double least, node; /* of the others the least lateness that would have been
                            named, as a share of the run; node: the same for all
                            ranks of a node. 0: the run's length is unknown */
@@ -305,6 +306,11 @@ static struct seen measure_sensitivity(const struct jp_insight *x, bool speaks,
         double least = NAN, node = NAN, excess = NAN;
         bool judged = false, role = false;
 
+        /* nobody is named who cannot be compared (is_contradicted) */
+        if (speaks && x->judge->processes[i].likes < 2) {
+            seen.unlike++;
+            continue;
+        }
         for (size_t k = who->first; k < who->first + who->n; k++) {
             const struct jp_lateness *l =
                 &x->lateness[x->processes.by_process[k]];
@@ -378,6 +384,8 @@ static const char *why_unjudged(const struct jp_insight *x,
     if (2 * q->unsure_records > q->records ||
         2 * q->untimed_records > q->records)
         return "most operations have no time";
+    if (2 * seen->unlike > x->processes.n)
+        return "most ranks do work that no other rank does";
     if (seen->judged && 2 * seen->judged >= x->processes.n)
         return HYPOTHESIS_BLIND;
     thin = find_thin(x, r, &ops);

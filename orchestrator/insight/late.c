@@ -46,28 +46,6 @@ static bool is_late_itself(const struct jp_lateness *own,
            own->excess_us > limits_get(JP_LIMIT_LATE_ERRORS) * own->error_us;
 }
 
-/* True if the rank's process is also late in a communicator that synchronises
- * more often, but by too little there to be named. Overlap has then counted
- * that small lateness several times in this communicator. */
-static bool is_trifle(const struct late *l, size_t rank)
-{
-    const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
-
-    for (size_t i = who->first; i < who->first + who->n; i++) {
-        size_t own = l->p->by_process[i];
-        const struct jp_lateness *x = &l->out[own];
-
-        if (own != rank && ops_of(l, own) > ops_of(l, rank) && x->judged &&
-            !x->late && x->arrival_us > x->excess_us / 4 &&
-            x->excess_us >
-                limits_get(JP_LIMIT_LATE_ELSEWHERE) * l->out[rank].excess_us &&
-            x->excess_us > limits_get(JP_LIMIT_LATE_ERRORS) * x->error_us &&
-            !late_is_much(l, x->excess_us, x->peers_us))
-            return true;
-    }
-    return false;
-}
-
 /* True if the rank's process waits for a late rank in a communicator that
  * synchronises more often. The late rank need not be an outlier there. `worst`
  * is the largest excess of each process that is named so far. */
@@ -325,8 +303,7 @@ static int excuse(struct late *l)
                 fmax(worst[l->p->of_rank[i]], l->out[i].excess_us);
     for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
         excused[i] = l->out[i].late &&
-                     (is_victim(l, i, worst) || is_led(l, i, worst) ||
-                      (!l->out[i].with_node && is_trifle(l, i)));
+                     (is_victim(l, i, worst) || is_led(l, i, worst));
     for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
         l->out[i].late &= !excused[i];
     free(excused);
@@ -401,41 +378,14 @@ static double least_by_error(const struct late *l, const struct jp_lateness *x)
            x->error_us;
 }
 
-/* True if the rank's own excess is an outlier and matters. The last condition
- * guards against an excess that is small beside how late the rank arrives: then
- * it mostly waited for somebody else. */
-static bool is_apart(const struct late *l, const struct jp_lateness *x)
+/* True if the rank's own excess is an outlier and matters, and also shows in
+ * its arrival. */
+static bool is_later(const struct late *l, const struct jp_lateness *x)
 {
     return x->judged && x->excess_us > x->least_us &&
            chance_if_short(l, (size_t) (x - l->out)) <
                limits_get(JP_LIMIT_LATE_CHANCE) &&
-           x->excess_us > limits_get(JP_LIMIT_LATE_OWN) * x->arrival_us;
-}
-
-/* True if the rank is apart and its excess also shows in its arrival. */
-static bool is_later(const struct late *l, const struct jp_lateness *x)
-{
-    return is_apart(l, x) && arrives_late(l, x);
-}
-
-/* Names the process in the communicators where it arrives late. It is an
- * outlier in the communicator of `rank`, but all ranks arrive there together,
- * because they have waited for each other in smaller communicators before. */
-static void late_where_it_arrives(struct late *l, size_t rank)
-{
-    const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
-    double excess = l->out[rank].excess_us;
-
-    for (size_t i = who->first; i < who->first + who->n; i++) {
-        size_t at = l->p->by_process[i];
-        struct jp_lateness *x = &l->out[at];
-
-        x->late |= x->judged &&
-                   x->ahead_us > limits_get(JP_LIMIT_LATE_AS) * excess &&
-                   x->excess_us > limits_get(JP_LIMIT_LATE_AS) * excess &&
-                   x->excess_us > x->hidden_us &&
-                   chance_if_short(l, at) < limits_get(JP_LIMIT_LATE_CHANCE);
-    }
+           arrives_late(l, x);
 }
 
 /* Sums over the ranks of one node, in communicators of one class that span
@@ -447,8 +397,6 @@ struct node {
     double peers, arrival;   /* sums of peers_us and arrival_us */
     double parts[JP_SLICES]; /* sum of excess; NAN: a rank's is not known */
     double least;            /* its mean must be above; 0: too few ranks */
-    bool arrives;            /* at least one of its ranks arrives late */
-    bool asked;              /* judge_apart has tested it */
     bool late;
 };
 
@@ -507,81 +455,15 @@ static bool is_node_late(const struct late *l, const struct node *node)
            late_is_much(l, fmax(mean, node->arrival / n), node->peers / n);
 }
 
-/* The node of the largest mean excess that was not tested yet; n_hosts if there
- * is none. */
-static size_t next_node(const struct late *l, const struct node *nodes)
-{
-    size_t best = l->p->n_hosts;
-    double most = 0;
-
-    for (size_t h = 0; h < l->p->n_hosts; h++)
-        if (!nodes[h].asked && nodes[h].arrives && nodes[h].n >= 2 &&
-            nodes[h].sum / (double) nodes[h].n > most) {
-            most = nodes[h].sum / (double) nodes[h].n;
-            best = h;
-        }
-    return best;
-}
-
-/* Raises the excess of the ranks of a late node to `later`, which compares them
- * with other nodes only: the ranks of the node had moved the median towards
- * themselves. */
-static void move_excess(struct late *l, size_t class, size_t host,
-                        const double *later)
-{
-    for (size_t i = 0; i < l->r->n_ranks; i++) {
-        struct jp_lateness *x = &l->out[i];
-
-        if (!spans_nodes(l, i, class) || late_host_of(l, i) != host ||
-            !(later[i] > x->excess_us))
-            continue;
-        x->arrival_us += later[i] - x->excess_us;
-        x->excess_us = later[i];
-    }
-}
-
-/* Tests nodes against the ranks of other nodes alone, the node of the largest
- * excess first. At most JP_LIMIT_LATE_MANY of a class: each costs a pass over
- * all ranks. `later` has room for n_ranks values. 0, or -1 without memory. */
-static int judge_apart(struct late *l, size_t class, struct node *nodes,
-                       double *later)
-{
-    for (unsigned i = 0; i < limits_get(JP_LIMIT_LATE_MANY); i++) {
-        size_t h = next_node(l, nodes);
-        double us = 0, peers;
-
-        if (h == l->p->n_hosts)
-            break;
-        nodes[h].asked = true;
-        if (nodes[h].late)
-            continue;
-        for (size_t k = 0; k < l->r->n_ranks; k++)
-            later[k] = NAN;
-        if (late_node_apart(l, class, h, later, &us) < 0)
-            return -1;
-        peers = nodes[h].peers / (double) nodes[h].n;
-        nodes[h].late = us > limits_get(JP_LIMIT_LATE_SHARE) * peers &&
-                        late_is_much(l, us, peers);
-        if (nodes[h].late)
-            move_excess(l, class, h, later);
-    }
-    return 0;
-}
-
-/* Names late nodes of a class, and sets node_us of its ranks: what the mean of
- * the node had to be above. 0, or -1 without memory. */
+/* Names late nodes of a class, and sets node_us of their ranks: what the mean
+ * of the node had to be above. 0, or -1 without memory. */
 static int judge_nodes(struct late *l, size_t class,
                        const struct late_spread *spread)
 {
     struct node *nodes = calloc(l->p->n_hosts + 1, sizeof(*nodes));
-    double *later = calloc(l->r->n_ranks + 1, sizeof(*later));
-    int rc;
 
-    if (!nodes || !later) {
-        free(later);
-        free(nodes);
+    if (!nodes)
         return -1;
-    }
     for (size_t i = 0; i < l->r->n_ranks; i++) {
         struct node *node = &nodes[late_host_of(l, i)];
 
@@ -592,9 +474,6 @@ static int judge_nodes(struct late *l, size_t class,
                        l->out[i].excess_us > l->out[i].hidden_us &&
                        arrives_late(l, &l->out[i]) &&
                        chance_if_short(l, i) < limits_get(JP_LIMIT_LATE_CHANCE);
-        node->arrives |= arrives_late(l, &l->out[i]) &&
-                         chance_if_short(l, i) <
-                             limits_get(JP_LIMIT_LATE_CHANCE);
         node->arrival += l->out[i].arrival_us;
         node->peers += l->out[i].peers_us;
         node->short_run |= l->short_run[l->r->ranks[i].comm];
@@ -608,7 +487,6 @@ static int judge_nodes(struct late *l, size_t class,
             nodes[h].least = node_least(&nodes[h], spread->half_us);
     for (size_t h = 0; h < l->p->n_hosts; h++)
         nodes[h].late = nodes[h].n && is_node_late(l, &nodes[h]);
-    rc = judge_apart(l, class, nodes, later);
     for (size_t i = 0; i < l->r->n_ranks; i++) {
         const struct node *node = &nodes[late_host_of(l, i)];
         double least = node->least;
@@ -621,9 +499,8 @@ static int judge_nodes(struct late *l, size_t class,
         if (node->late)
             l->out[i].late = l->out[i].with_node = true;
     }
-    free(later);
     free(nodes);
-    return rc;
+    return 0;
 }
 
 /* Judges all ranks and nodes of one class. 0, or -1 without memory. */
@@ -636,9 +513,6 @@ static int judge_class(struct late *l, size_t class)
             struct jp_lateness *x = &l->out[i];
 
             set_least(l, x, &spread);
-            /* first without the error: "likely" means that it comes last too
-             * often for chance, whether or not its excess is known well */
-            x->likely = is_later(l, x) && is_proved(l, x);
             raise(x, least_by_error(l, x), JP_LATE_BY_ERROR);
             x->late = is_later(l, x);
             x->stated_us = x->least_us;
@@ -678,9 +552,6 @@ static int decide(struct late *l)
     for (size_t k = 0; rc == 0 && k < l->classes; k++)
         if (judged[k])
             rc = judge_class(l, k);
-    for (size_t i = 0; rc == 0 && i < l->r->n_ranks; i++)
-        if (!l->out[i].late && is_apart(l, &l->out[i]))
-            late_where_it_arrives(l, i);
     free(judged);
     return rc < 0 ? -1 : excuse(l);
 }
@@ -692,48 +563,19 @@ static bool is_possible(const struct jp_result *r, const struct jp_processes *p)
     return r->slices && !r->quality.waits_unknown && p->known;
 }
 
-/* Measures and judges, whatever l->out had before. 0, or -1 without memory. */
-static int judge(struct late *l)
-{
-    int rc;
-
-    memset(l->out, 0, l->r->n_ranks * sizeof(*l->out));
-    for (size_t i = 0; i < l->r->n_ranks; i++)
-        l->out[i].fewest = l->series->fewest[l->r->ranks[i].comm];
-    if (!is_possible(l->r, l->p))
-        return 0;
-    rc = late_measure(l) < 0 ? -1 : decide(l);
-    late_measure_fini(l);
-    return rc;
-}
-
-static bool any_late(const struct late *l)
-{
-    bool any = false;
-
-    for (size_t i = 0; i < l->r->n_ranks; i++)
-        any |= l->out[i].late;
-    return any;
-}
-
 int late_judge(const struct jp_result *r, const struct jp_processes *p,
                const struct jp_netserieses *series, struct jp_lateness *out)
 {
     struct late l = {.r = r, .p = p, .series = series, .out = out};
-    struct late even = {.r = r, .p = p, .series = series, .evenly = true};
-    int rc = judge(&l);
+    int rc;
 
-    if (rc < 0 || !l.numbered || any_late(&l))
-        return rc;
-    /* Nobody is late if messages are counted in the part of the run in which
-     * they were sent. Judge once more with messages spread evenly over the
-     * parts: the parts of a node that is late from some time on then differ
-     * less, so that its error does not hide it. */
-    even.out = calloc(r->n_ranks + 1, sizeof(*even.out));
-    rc = even.out ? judge(&even) : -1;
-    if (rc == 0 && any_late(&even))
-        memcpy(out, even.out, r->n_ranks * sizeof(*out));
-    free(even.out);
+    memset(out, 0, r->n_ranks * sizeof(*out));
+    for (size_t i = 0; i < r->n_ranks; i++)
+        out[i].fewest = series->fewest[r->ranks[i].comm];
+    if (!is_possible(r, p))
+        return 0;
+    rc = late_measure(&l) < 0 ? -1 : decide(&l);
+    late_measure_fini(&l);
     return rc;
 }
 

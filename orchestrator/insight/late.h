@@ -1,10 +1,10 @@
 /* late.h - which ranks and nodes arrive late by their own doing, by sums of
  * waits.
  *
- * Asked for who is late where own times do not speak (owntime_speaks in looks.h:
- * above all runs longer than their timelines), of a rank whose work nobody
- * shares, and of a part of the run. Elsewhere the judge decides who, and these
- * sums say where he comes late (blame.c).
+ * Asked for who is late where own times do not speak (owntime_speaks in
+ * looks.h: above all runs longer than their timelines), of a rank whose work
+ * nobody shares, and of a part of the run. Elsewhere the judge decides who, and
+ * these sums say where he comes late (blame.c).
  *
  * Idea. Between two barriers that a process shares with its peers, all of them
  * spend the same time, in computation or in communication. A process that
@@ -25,8 +25,7 @@
  *    the same shape have anyway (more if these ranks are few, because few
  *    ranks do not show their spread well),
  *  - and over what it may have waited in a Broadcast, Reduce or AlltoAll, for
- *    which the times of single ranks are not kept,
- *  - and over `late_own_min` of how much later it arrives there.
+ *    which the times of single ranks are not kept.
  *
  * Short runs. Below `late_ops_min` operations in a communicator, errors say
  * little. There the rank must also be the last one so often that the exact
@@ -42,29 +41,19 @@
  * those with the largest excess. For messages without sequence numbers only the
  * sum of a run is known, and it is spread evenly over the parts: a rank that
  * waits less for messages while it is late then seems late before, too, and
- * that part is subtracted. If nobody is late with messages counted in
- * their own parts, all ranks are judged once more with messages spread evenly:
- * then the parts of a node that is late from some time on differ less, so that
- * its error is smaller.
+ * that part is subtracted.
  *
  * Nodes. The ranks of a node are late together if all of them are later than
  * their peers, by far more than they differ among themselves, and if the mean
  * of them is over `late_errors_min` of its own errors and over `late_node_min`
  * times the spread: a late node may be half of the ranks that it is compared
- * with. Where groups are small, or a node is half of them, it makes the others
- * there early. So its ranks are also compared with those of other nodes alone
- * whose network takes as long, and these with each other. The node is late if
- * each of its ranks is apart from them, and if their mean is significant by
- * Student's t, both over the ranks and over the parts of the run. Short runs
- * require the exact test here as well.
+ * with.
  *
  * Excuses. Where waits overlap (gradients that are reduced beside the
  * computation) the sum over communicators counts some of them twice. So a rank
  * is excused if it waits for a late one in a communicator that synchronises
  * more often and is not as late there itself, or if it exchanges Send and Recv
- * with a rank that is far later or waits for such a one. A rank whose lateness
- * ends when a larger lateness of another rank begins is late by little all
- * along.
+ * with a rank that is far later or waits for such a one.
  */
 #ifndef JP_INSIGHT_LATE_H
 #define JP_INSIGHT_LATE_H
@@ -89,8 +78,6 @@ enum jp_late_by {
 struct jp_lateness {
     bool judged;      /* enough data to say anything */
     bool late;        /* by itself, as above */
-    bool likely;      /* it is proved to come last, but the error of its excess
-                         is too large to name it */
     bool with_node;   /* all ranks of its node are late */
     bool with_likes;  /* not late: ranks of its role elsewhere are as late */
     double excess_us; /* the median of its peers' time less its own; with

@@ -5,8 +5,8 @@
  *     over all its communicators (total).
  *  2. add_hidden: the least and most time in operations whose records do not
  *     show which rank waited (least, most).
- *  3. late_leave_out_stops (late_spread.c), then measure: in each communicator
- *     the excess of a rank is the median of the other ranks' time less its own.
+ *  3. measure: in each communicator the excess of a rank is the median of the
+ *     other ranks' time less its own.
  *  4. count_last: how often each rank came last; hide_all: how much of an
  *     excess may not be lateness (hidden_us). */
 #include "orchestrator/insight/late_measure.h"
@@ -76,13 +76,30 @@ static bool is_grouped(const struct sums *s, uint32_t n_ranks)
            s->most <= limits_get(JP_LIMIT_GROUPED_BY) * s->least;
 }
 
+/* Estimates the program's number of steps: the operations of that communicator
+ * of the rank's process which has fewest. It may be a few times too large. */
+static uint64_t steps_of(const struct late *l, size_t rank)
+{
+    const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
+    uint64_t least = 0;
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t c = l->r->ranks[l->p->by_process[i]].comm;
+        uint64_t ops = l->series->fewest[c];
+
+        if (ops && l->r->comms[c].n_ranks > 1 && (!least || ops < least))
+            least = ops;
+    }
+    return least;
+}
+
 /* Adds a rank's time in `count` AlltoAll operations that are known one by one.
  */
 static void add_kernels(struct late *l, size_t rank, size_t count)
 {
     double us[JP_SLICES], *total = l->total + l->p->of_rank[rank] * JP_SLICES;
 
-    alltoall_slices(&l->r->ranks[rank], count, late_steps_of(l, rank), us);
+    alltoall_slices(&l->r->ranks[rank], count, steps_of(l, rank), us);
     for (unsigned i = 0; i < JP_SLICES; i++) {
         total[i] += us[i];
         l->grouped_us[rank] += isfinite(us[i]) ? us[i] : 0;
@@ -118,7 +135,7 @@ static bool messages_parts(const struct late *l, size_t rank,
 {
     const struct jp_rank *x = &l->r->ranks[rank];
     double all, last = (double) x->last_message, before = 0;
-    uint64_t steps = late_steps_of(l, rank);
+    uint64_t steps = steps_of(l, rank);
 
     if (!x->n_message_us || x->last_message < JP_SLICES ||
         (double) x->p2p_records < limits_get(JP_LIMIT_GROUPED_WHOLE) * last)
@@ -142,9 +159,8 @@ static void add_time(struct late *l, size_t rank, const struct sums *s)
 {
     double *total = l->total + l->p->of_rank[rank] * JP_SLICES, us = s->all;
     double share[JP_SLICES];
-    bool known = !l->evenly && messages_parts(l, rank, share);
+    bool known = messages_parts(l, rank, share);
 
-    l->numbered |= known;
     if (is_grouped(s, l->r->comms[l->r->ranks[rank].comm].n_ranks)) {
         /* one message in place of all that wait in the same kernel */
         us *= (double) s->many / (double) s->count;
@@ -397,7 +413,7 @@ static double by_clock(const struct jp_rank *rank, double longest_us)
            share * longest_us;
 }
 
-/* Fills unseen and hidden_us of a communicator's ranks: how much of an excess
+/* Fills hidden_us of a communicator's ranks: how much of an excess
  * may be something else than lateness. It is the largest of
  *  - the most that the rank may have waited in operations that are no barriers,
  *    less the least that any rank waited there;
@@ -422,11 +438,11 @@ static void hide(struct late *l, size_t c)
     for (size_t i = from; i < to; i++) {
         size_t process = l->p->of_rank[i];
 
-        l->unseen[i] = fmax(l->most[process] - least,
-                            limits_get(JP_LIMIT_HIDDEN_UNEVEN) *
-                                (l->grouped_net[process] - grouped));
+        double unseen = fmax(l->most[process] - least,
+                             limits_get(JP_LIMIT_HIDDEN_UNEVEN) *
+                                 (l->grouped_net[process] - grouped));
         l->out[i].hidden_us =
-            fmax(l->unseen[i], overlap_of(l, i, l->net[process] - usual)) +
+            fmax(unseen, overlap_of(l, i, l->net[process] - usual)) +
             by_clock(&l->r->ranks[i], longest);
     }
 }
@@ -590,7 +606,7 @@ static void own_parts(const struct late *l, size_t rank, double us[JP_SLICES])
     const struct jp_rank *x = &l->r->ranks[rank];
 
     if (l->only_kernels)
-        alltoall_slices(x, l->kernels[x->comm], late_steps_of(l, rank), us);
+        alltoall_slices(x, l->kernels[x->comm], steps_of(l, rank), us);
     else
         for (unsigned s = 0; s < JP_SLICES; s++)
             us[s] = (double) x->slice_us[s];
@@ -906,8 +922,7 @@ double late_run_us(const struct jp_result *r)
         const struct jp_busy *b = &r->busy[i];
         uint64_t span = b->to_us > b->from_us ? b->to_us - b->from_us : 0;
 
-        if (b->state == JP_BUSY_TOLD && span > run &&
-            span - run <= b->busy_us)
+        if (b->state == JP_BUSY_TOLD && span > run && span - run <= b->busy_us)
             run = span;
     }
     /* without collectives: from the first operation of a process to its last */
@@ -930,7 +945,6 @@ int late_measure(struct late *l)
     l->grouped_late = calloc(n + 1, sizeof(*l->grouped_late));
     l->least = calloc(n + 1, sizeof(*l->least));
     l->most = calloc(n + 1, sizeof(*l->most));
-    l->unseen = calloc(r->n_ranks + 1, sizeof(*l->unseen));
     l->scratch = calloc(3 * r->n_ranks + 1, sizeof(*l->scratch));
     l->class_of = calloc(r->n_comms + 1, sizeof(*l->class_of));
     l->parts = calloc(r->n_ranks * JP_SLICES + 1, sizeof(*l->parts));
@@ -939,15 +953,12 @@ int late_measure(struct late *l)
     l->proof_us = calloc(r->n_comms + 1, sizeof(*l->proof_us));
     if (!l->total || !l->net || !l->messages || !l->grouped_us ||
         !l->grouped_net || !l->grouped_late || !l->least || !l->most ||
-        !l->unseen || !l->scratch || !l->class_of || !l->parts ||
-        !l->short_run || !l->kernels || !l->proof_us || add_up(l) < 0 ||
-        add_hidden(l) < 0 ||
+        !l->scratch || !l->class_of || !l->parts || !l->short_run ||
+        !l->kernels || !l->proof_us || add_up(l) < 0 || add_hidden(l) < 0 ||
         likes_number(r, likes_by_place, l->class_of, &l->classes) < 0)
         return -1;
     l->run_us = late_run_us(r);
     find_kernels(l);
-    if (late_leave_out_stops(l) < 0)
-        return -1;
     for (size_t c = 0; c < r->n_comms; c++) {
         if (!is_usable(l, c))
             continue;
@@ -973,7 +984,6 @@ void late_measure_fini(struct late *l)
     free(l->grouped_late);
     free(l->least);
     free(l->most);
-    free(l->unseen);
     free(l->scratch);
     free(l->class_of);
     free(l->parts);

@@ -25,11 +25,9 @@ struct late {
                              AlltoAll operations that are known one by one */
     double *least, *most; /* [process] least and most time in operations that
                              total does not contain */
-    double *unseen;    /* [rank] the most that it may have waited in operations
-                          without times of single ranks */
-    double *scratch;   /* room for 3 * n_ranks values */
-    float *parts;      /* [rank][JP_SLICES] excess; NAN: unknown */
-    size_t *kernels;   /* [comm] AlltoAll operations known one by one */
+    double *scratch;      /* room for 3 * n_ranks values */
+    float *parts;         /* [rank][JP_SLICES] excess; NAN: unknown */
+    size_t *kernels;      /* [comm] AlltoAll operations known one by one */
     bool only_kernels; /* the job has no other operation in which all ranks wait
                           for each other, so these are judged like such */
     double *proof_us;  /* [comm] a rank that is later to all operations by this
@@ -46,9 +44,6 @@ struct late {
     size_t *class_of;    /* [comm] */
     size_t *pipeline; /* [process] one that messages join with it, which may be
                          itself; NULL outside of late.c's excuses */
-    bool evenly;   /* in: spread time in messages evenly over the run's parts */
-    bool numbered; /* out: the time in messages of each part is known, of one
-                      rank at least */
 };
 
 /* late_worth for this run. */
@@ -75,7 +70,7 @@ static inline const float *late_parts_of(const struct late *late, size_t rank)
     return late->parts + rank * JP_SLICES;
 }
 
-/* Fills the struct from r, p, series, out and evenly, and measures all of out
+/* Fills the struct from r, p, series and out, and measures all of out
  * except who is late. 0, or -1 without memory; call late_measure_fini in either
  * case. */
 int late_measure(struct late *late);
@@ -111,31 +106,6 @@ double late_deviation(const double *v, size_t n, double outlier);
 /* The spread of a class. The two ranks of a pair count as one value, because
  * one is as much later as the other is earlier. */
 struct late_spread late_class_spread(struct late *l, size_t class);
-
-/* Compares a node's ranks with those of other nodes alone, and these with each
- * other. If groups are small, or a node is half of them, a late node makes the
- * other ranks early, who then widen the spread that the node is measured by.
- * All groups of the same work count, and in them ranks whose network time is
- * alike.
- *
- * *later_us: the mean lateness of the node's ranks, if each of them is apart
- * from the others and the mean is significant, by its error over the parts of
- * the run and by Student's t for all nodes; else 0. later[n_ranks]: the
- * lateness of each rank of the node that was compared; other elements do not
- * change. Returns 0, or -1 without memory. */
-int late_node_apart(struct late *l, size_t class, size_t host, double *later,
-                    double *later_us);
-
-/* Estimates the program's number of steps: the operations of that communicator
- * of the rank's process which has fewest. It may be a few times too large. */
-uint64_t late_steps_of(const struct late *late, size_t rank);
-
-/* Removes rare stops from total. A stop that may hit any rank, such as a wait
- * for samples, moves the sums over parts of the run by more than the lateness
- * that is looked for. The time by which a process came later to a few
- * operations is added to its time in communication, as if it had waited. 0, or
- * -1 without memory. */
-int late_leave_out_stops(struct late *l);
 
 /* --- late_parts.c --- */
 

@@ -4,8 +4,8 @@
  * and other ones, in one of two ways: split_parts finds lateness that comes and
  * goes, split_end lateness that lasts from one part to the end.
  * late_judge_parts then requires that the late parts are clear, matter, are an
- * outlier among other ranks, and have no other explanation. Part 0 never
- * counts, because programs warm up in it. */
+ * outlier among other ranks. Part 0 never counts, because programs warm up in
+ * it. */
 #include "orchestrator/insight/late_measure.h"
 
 #include <math.h>
@@ -285,7 +285,7 @@ static double late_of(const float *parts, const struct split *split, int s)
 
 /* The rank's lateness in us, over its late parts and the parts in which
  * lateness begins or ends. early_us: lateness that each other part shows
- * although it belongs to the late parts (waited_since). Returns 0 if the run as
+ * although it belongs to the late parts (early_us). Returns 0 if the run as
  * a whole does not show this lateness, because the rank is as much earlier in
  * other parts. */
 static double late_sum(const float *parts, const struct split *split,
@@ -344,48 +344,14 @@ static double waited(const struct late *l, size_t rank)
     return l->messages[l->p->of_rank[rank]] - stats_median(l->scratch, n);
 }
 
-/* The part of waited() that belongs to the late parts, in us.
- *
- * Only the sum of waits for messages is known, and it is spread evenly over all
- * parts. A rank that waits less while it is late therefore seems late by that
- * amount before, too; a rank that waits more seems early before. So the other
- * parts limit how much of the difference belongs to the late parts. The rest
- * was there all along, as for messages that cross nodes. For a rank that waited
- * more the limit includes the error of the other parts' mean, because more
- * waiting speaks against its lateness: in doubt nobody is accused.
- *
- * by_part: the waits are known for each part, so nothing is limited. */
-static double waited_since(double waited_us, const struct split *split,
-                           bool by_part)
-{
-    double shown = -split->low * JP_SLICES;
-    double error = split->within / sqrt(fmax(split->kept - split->n, 1));
-
-    if (by_part)
-        return waited_us;
-    if (waited_us <= 0)
-        return fmin(0, fmax(waited_us, shown));
-    return fmax(0, fmin(waited_us, shown + limits_get(JP_LIMIT_INTERVAL) *
-                                               error * JP_SLICES));
-}
-
-/* True if the process waits in AlltoAll operations that are known one by one:
- * these waits are counted in their own parts of the run. */
-static bool is_by_part(const struct late *l, size_t rank)
-{
-    const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
-
-    for (size_t i = who->first; i < who->first + who->n; i++)
-        if (l->kernels[l->r->ranks[l->p->by_process[i]].comm])
-            return true;
-    return false;
-}
-
 /* By how many us each of the other parts seems late only because the rank waits
- * less for messages while it is late. */
+ * less for messages while it is late: where only the sum of these waits is
+ * known, it is spread evenly over all parts. What the other parts show of it is
+ * the most. */
 static double early_us(double waited_us, const struct split *split)
 {
-    return fmax(0, -waited_since(waited_us, split, false) / JP_SLICES);
+    return waited_us < 0 ? fmax(0, fmin(split->low, -waited_us / JP_SLICES))
+                         : 0;
 }
 
 /* Splits the rank's parts by value, or by time if that is not clear. Returns
@@ -404,88 +370,6 @@ static bool cut(const struct late *l, size_t rank, double messages,
     return is_clear(split, early_us(messages, split)) && !is_warmup(split);
 }
 
-/* *first and *last late part; JP_SLICES and 0 if there is none. */
-static void ends_of(const struct split *split, int *first, int *last)
-{
-    *first = JP_SLICES;
-    *last = 0;
-    for (int s = 1; s < JP_SLICES; s++)
-        if (split->is[s]) {
-            *first = s < *first ? s : *first;
-            *last = s;
-        }
-}
-
-/* True if the rank's lateness ends when a larger lateness of another rank
- * begins and lasts. The rank is then late by little all along, and the larger
- * lateness hides it from that part on. */
-static bool is_hidden_since(struct late *l, size_t class, size_t rank,
-                            const struct split *split)
-{
-    int first, last, from, to;
-
-    ends_of(split, &first, &last);
-    if (last == JP_SLICES - 1)
-        return false;
-    for (size_t i = 0; i < l->r->n_ranks; i++) {
-        struct split other;
-
-        if (i == rank || !l->out[i].judged ||
-            l->class_of[l->r->ranks[i].comm] != class ||
-            !cut(l, i, waited(l, i), &other))
-            continue;
-        ends_of(&other, &from, &to);
-        if (to == JP_SLICES - 1 && other.spells == 1 &&
-            abs(from - last - 1) <= 1 && other.high > split->high)
-            return true;
-    }
-    return false;
-}
-
-/* True if a process with which the rank exchanges messages is later, since the
- * same part of the run. */
-static bool is_led_since(struct late *l, size_t rank, const struct split *split)
-{
-    const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
-    int first, last, from, to;
-
-    ends_of(split, &first, &last);
-    for (size_t i = who->first; i < who->first + who->n; i++) {
-        const struct jp_rank *own = &l->r->ranks[l->p->by_process[i]];
-        size_t end = own->p2p_records ? l->p->comm_start[own->comm + 1] : 0;
-
-        for (size_t k = l->p->comm_start[own->comm]; k < end; k++) {
-            const struct jp_process *peer = &l->p->list[l->p->of_rank[k]];
-
-            for (size_t m = peer->first;
-                 peer != who && m < peer->first + peer->n; m++) {
-                size_t at = l->p->by_process[m];
-                struct split other;
-
-                if (!l->out[at].judged || !cut(l, at, waited(l, at), &other))
-                    continue;
-                ends_of(&other, &from, &to);
-                if (abs(from - first) <= 1 && other.high > split->high)
-                    return true;
-            }
-        }
-    }
-    return false;
-}
-
-/* True if longer waits for messages explain much of the rank's lateness. Waits
- * that were longer all along explain nothing, unless the rank waits for a
- * process that is later. */
-static bool has_waited(struct late *l, size_t rank, const struct split *split,
-                       double messages)
-{
-    double most = limits_get(JP_LIMIT_PART_WAITED) * split->n *
-                  (split->high - split->low);
-
-    return waited_since(messages, split, is_by_part(l, rank)) > most ||
-           (messages > most && is_led_since(l, rank, split));
-}
-
 void late_judge_parts(struct late *l, size_t class)
 {
     for (size_t i = 0; i < l->r->n_ranks; i++) {
@@ -501,9 +385,7 @@ void late_judge_parts(struct late *l, size_t class)
             continue;
         early = early_us(messages, &split);
         us = late_sum(late_parts_of(l, i), &split, early);
-        if (!is_much(l, x, &split, us) || !is_outlier(l, class, i, &split) ||
-            has_waited(l, i, &split, messages) ||
-            is_hidden_since(l, class, i, &split))
+        if (!is_much(l, x, &split, us) || !is_outlier(l, class, i, &split))
             continue;
         /* Also for a rank that is already late over the whole run: the trimmed
          * mean of all parts leaves out some late parts, and its error includes

@@ -171,13 +171,6 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "what it is in these parts",
          "a rank that waits for messages of a late one is late in some "
          "parts and as early in the others"},
-    [JP_LIMIT_PART_WAITED] =
-        {"late_part_waited_max", 0.5, JP_LIMIT_IS_SHARE,
-         "... unless it waited longer for messages than its peers, by more "
-         "than {} of its excess in these parts; what it waited longer in "
-         "the other parts as well does not count",
-         "waits travel on through a pipeline; messages that cross nodes take "
-         "longer throughout"},
     /* --- late ranks: all along -------------------------------------------- */
     /* Unit: own excess over the peers' median, in us of the whole run, and its
      * share of their time in communication. share, cost, slower and least are
@@ -244,46 +237,6 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "... which is {} for all ranks of a node together",
          "the mean of four ranks exceeds 2.5 of their standard deviations "
          "by chance once in 3 million nodes"},
-    [JP_LIMIT_LATE_STALL] =
-        {"late_stall_min", 3, JP_LIMIT_IS_NUMBER,
-         "A rank's lateness at its stalls (operations to which it comes "
-         "late by more than 1 ms: at most stall_rare_max of all, and "
-         "half of that in the mean of its peers) is left out where it is "
-         "more than {} times as late there, in the mean, as at the other "
-         "operations",
-         "ranks that sometimes wait for samples are late by chance, different "
-         "ones in different parts of the run; sums over parts do not show a "
-         "lateness below"},
-    [JP_LIMIT_LATE_STALL_PART] =
-        {"late_stall_part_max", 0.25, JP_LIMIT_IS_SHARE,
-         "... In each part of the run, the lateness of stalls in at most {} of "
-         "its operations is left out, and that of two stalls in any case",
-         "a rank that comes late to many operations of a part is late for a "
-         "time. So is a rank that stops in each part from some part on: by the "
-         "exact binomial test, as many stops at random times leave other parts "
-         "empty (late_chance_max, for all processes)"},
-    [JP_LIMIT_LATE_STALL_STEPS] =
-        {"late_stall_steps_max", 0.5, JP_LIMIT_IS_SHARE,
-         "... and at most that of stalls in {} of its steps, as counted in the "
-         "communicator of fewest operations",
-         "if a rank comes late to a step, only the first of its operations "
-         "shows it. If one step in 20 has a stop, one part in 100,000 has as "
-         "many stops"},
-    [JP_LIMIT_LATE_STALL_OTHERS] =
-        {"late_stall_others_min", 1.5, JP_LIMIT_IS_NUMBER,
-         "... Nothing is left out unless the ranks of one of its communicators "
-         "stall more rarely than those of each other one, which stall at "
-         "least {} times as often; the communicator of all ranks is not one "
-         "of these",
-         "in the others, the rank makes its mates late, and they come late "
-         "together. Where all ranks are late about as often, it is not clear "
-         "whose stops these are"},
-    [JP_LIMIT_LATE_OWN] =
-        {"late_own_min", 0.1, JP_LIMIT_IS_SHARE,
-         "A late rank's own excess must also be more than {} of its lateness",
-         "each stage of a late node's pipeline causes a part of the lateness "
-         "that all of them show. A rank that only passes a wait on has almost "
-         "no excess of its own"},
     [JP_LIMIT_LATE_COMPUTES] =
         {"late_computes_min", 0.05, JP_LIMIT_IS_SHARE,
          "How much slower a rank computes is judged where its peers "
@@ -300,32 +253,12 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "times that mean's standard error (for n ranks 1 + 4/(n - 1) times "
          "as many)",
          "by chance once in 3 million nodes"},
-    [JP_LIMIT_LATE_NODE_ALIKE] =
-        {"late_node_alike_min", 0.5, JP_LIMIT_IS_SHARE,
-         "... or where it is late against the ranks of other nodes alone, "
-         "which are also compared with each other. Each of its ranks must "
-         "be later by more than late_node_min times what those differ by "
-         "(for n that are free to differ 1 + 6/n times as many), by more "
-         "than late_node_min times its error, and by more than {} of the "
-         "mean of the node's ranks. The chance of that mean by Student's t, "
-         "for all nodes, must be below late_chance_max: by what the others "
-         "differ by and, unless the mean is more than late_errors_min times "
-         "its error, by the parts of the run",
-         "a late node that is half of its groups makes the others there "
-         "early, so they do not show how much ranks differ anyway. The stages "
-         "of a node have a half to all of what it is late by, and mates of a "
-         "single late rank next to nothing"},
     [JP_LIMIT_LATE_LED] =
         {"late_led_min", 0.4, JP_LIMIT_IS_SHARE,
          "A late rank is explained by one that leads it if the excess "
          "of that one is more than {} of its own",
          "a leading rank has its excess in several communicators, a part "
          "in each"},
-    [JP_LIMIT_LATE_ELSEWHERE] =
-        {"late_elsewhere_min", 0.2, JP_LIMIT_IS_SHARE,
-         "... or by the lateness of its process in a communicator of more "
-         "operations, where that is more than {} of its excess",
-         "ranks are late by smaller amounts anyway"},
     [JP_LIMIT_LATE_FAR] =
         {"late_far_min", 1.5, JP_LIMIT_IS_NUMBER,
          "... or by a rank of an AlltoAll that is more than {} times "
@@ -348,18 +281,13 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "number, where there are more than {}; of ranks that stall, as "
          "many are named, and the others counted",
          "more late ranks have no single cause"},
-    /* --- stages, and ranks that stop at times ------------------------------ */
+    /* --- stages ----------------------------------------------------------- */
     [JP_LIMIT_STAGE_PIPELINES] =
         {"stage_pipelines_min", 2, JP_LIMIT_IS_NUMBER,
          "imbalance where a stage communicates less than the others by "
          "the limits of a late rank in all pipelines of a length, if "
          "there are at least {} of them",
          "one pipeline does not show how much its stages differ anyway"},
-    [JP_LIMIT_STALL_RARE] =
-        {"stall_rare_max", 0.15, JP_LIMIT_IS_SHARE,
-         "A late rank is said to stall instead where it does so in at "
-         "most {} of its operations, and is late by little else",
-         "a rank that stalls more often is late all along"},
     /* --- waits that are not recorded rank by rank ------------------------- */
     /* Upper bounds: an excess must exceed them, so that a rank which waited
      * unseen is not accused. */

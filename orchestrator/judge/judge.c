@@ -1210,7 +1210,6 @@ static int name_process(struct work *w, size_t p, bool *named)
                  late.late_us > w->worth_us;
     struct judge_answer *a;
 
-    x->part_chance = late.chance;
     if ((!onset && !(x->excess_us > x->least_us)) ||
         (!onset && !(x->total_us > x->apart_us / 2)) ||
         is_by_net(j, x->net_us, onset ? late.late_us : x->excess_us))

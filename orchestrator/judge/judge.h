@@ -87,10 +87,8 @@ enum { JUDGE_KNOWN_INTERVALS = 4 * JUDGE_BLOCKS };
  * (standard deviation). Where few of them show it, this counts as so many
  * further ones. */
 #define JUDGE_DIFFER_KNOWN 6
-/* Some names need a second witness, whose chance must be below this. Of a
- * stall: among the process's role, as some roles have longer intervals than
- * others. Of a rank that sums of waits call late in a part of the run: that its
- * blocks stand out there. Of planted parts it is below 0.0004. */
+/* A stall needs a second witness, whose chance must be below this: among the
+ * process's role, as some roles have longer intervals than others. */
 #define JUDGE_CONFIRMED 0.01
 /* A single interval is a stall from this on (us): page faults and interrupts
  * take less. */
@@ -182,9 +180,6 @@ struct judge_process {
     uint32_t role;      /* processes of one number have one role */
     uint32_t likes;     /* how many these are */
     bool judged;        /* it has others of its role, and enough intervals */
-    double part_chance; /* that the part of the run in which it stands out most
-                           is chance: for each process by itself, times the
-                           parts that were looked at; 0: not looked at */
     double total_us;    /* robust: the mean of the blocks without the lowest and
                            the highest fifth, times the blocks */
     double excess_us;   /* the same less that of its mates: with whom it shares
