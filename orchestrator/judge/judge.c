@@ -214,17 +214,19 @@ static void add_kept(struct work *w)
 
     for (uint32_t p = 0; p < w->p->n; p++) {
         struct judge_process *x = &w->j->processes[p];
-        const struct intervals *of = run->kept[p].of;
+        const struct judge_kept *kept = &run->kept[p];
+        const struct intervals *of = kept->of;
 
         x->closest = run->closest[p];
         x->later = UINT64_MAX;
-        for (unsigned b = 0; of && b < JUDGE_BLOCKS; b++)
-            x->work_us[b] = x->blocks_us[b] = run->kept_own[p][b];
-        if (!of)
+        if (!kept->strip)
             continue;
-        x->intervals = of->ops;
-        x->comm_us = (double) (of->clock_us - of->first_us - of->own_us);
-        for (uint32_t i = run->kept_first[p]; i < run->kept_first[p + 1]; i++)
+        for (unsigned b = 0; b < JUDGE_BLOCKS; b++)
+            x->work_us[b] = x->blocks_us[b] = run->kept_own[p][b];
+        x->intervals = kept->ops;
+        x->comm_us = kept->comm_us;
+        for (uint32_t i = of ? run->kept_first[p] : 0;
+             of && i < run->kept_first[p + 1]; i++)
             if (w->stall[i]) {
                 const struct interval *y = &of->at[i - run->kept_first[p]];
 
@@ -755,9 +757,14 @@ static void measure_net(struct work *w)
     double *net = w->scratch, *sorted = w->scratch + w->p->n;
 
     for (size_t p = 0; p < w->p->n; p++) {
+        uint32_t items = run->first[p + 1] - run->first[p];
+
         net[p] = 0;
         for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++)
             net[p] += (double) run->net_us[run->items[i].op];
+        /* an excess by durations is of all of the run */
+        if (run->kept && !run->timed && items)
+            net[p] *= (double) run->kept[p].ops / (double) items;
     }
     for (uint32_t k = 0; k < run->n_roles; k++) {
         uint32_t from = w->role_from[k], to = w->role_from[k + 1];
@@ -1250,27 +1257,31 @@ static int by_cost(const void *a, const void *b)
 }
 
 /* Replays a run of which durations alone are known, by the order in which the
- * clocks were followed. 0 or -1. */
+ * clocks were followed, as far as they were. 0 or -1. */
 static int replay_by_order(struct work *w)
 {
     const struct judge_run *run = w->run;
     uint32_t n = run->first[w->p->n];
     struct replay_step *steps = calloc((size_t) n + 1, sizeof(*steps));
     uint32_t *comm = calloc((size_t) run->n_ops + 1, sizeof(*comm));
-    const struct replay_order order = {.steps = steps,
-                                       .first = run->first,
-                                       .n = n,
-                                       .n_ops = run->n_ops,
-                                       .comm = comm,
-                                       .net_us = run->net_us,
-                                       .lacking = run->lacking,
-                                       .run_us = w->j->clock_us};
+    uint32_t *first = calloc(w->p->n + 2, sizeof(*first));
+    struct replay_order order = {.steps = steps,
+                                 .first = first,
+                                 .n_ops = run->n_ops,
+                                 .comm = comm,
+                                 .net_us = run->net_us,
+                                 .lacking = run->lacking,
+                                 .run_us = w->j->clock_us};
 
-    for (uint32_t p = 0; steps && p < w->p->n; p++)
+    for (uint32_t p = 0; steps && first && p < w->p->n; p++) {
+        first[p + 1] = first[p];
         for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++) {
             const struct judge_item *item = &run->items[i];
 
-            steps[run->first[p] + item->place] = (struct replay_step){
+            if (isnan(item->own_us)) /* the start ended before it */
+                continue;
+            first[p + 1]++;
+            steps[first[p] + item->place] = (struct replay_step){
                 .op = item->op,
                 .kind = (uint32_t) hash_word(
                     hash_word(hash_start(), run->role[p]), item->col),
@@ -1279,13 +1290,18 @@ static int replay_by_order(struct work *w)
                 .joined = item->joined,
                 .apart = item->apart};
         }
+    }
     for (uint32_t i = 0; comm && i < run->n_ops; i++)
         comm[i] = run->keys[run->key[i]].comm;
-    if (steps && comm)
+    if (steps && comm && first) {
+        order.n = first[w->p->n];
         w->j->replay =
             replay_of_order(w->run->r, w->p, &order, &w->j->replay_state);
+        w->j->replay_state.part = run->part;
+    }
     free(steps);
     free(comm);
+    free(first);
     return w->j->replay ? 0 : -1;
 }
 
@@ -1361,9 +1377,9 @@ static int price_by_gains(struct judge *j, const struct jp_processes *p)
         causes[n].n = list_late(p, &j->answers[i], list + n * p->n);
         n++;
     }
-    if (rc == 0)
+    if (rc == 0 && n)
         rc = replay_gains(j->replay, causes, n, gains, &all);
-    if (rc == 0)
+    if (rc == 0 && n)
         take_costs(j, gains);
     free(causes);
     free(gains);
@@ -1374,7 +1390,7 @@ static int price_by_gains(struct judge *j, const struct jp_processes *p)
 /* --- costs in a run that is longer than its replay ------------------------ */
 
 /* Adds to the rates of an answer's processes what its excess is of their work,
- * times `times`. */
+ * by durations for each operation, times `times`. */
 static void add_rate(const struct judge *j, const struct jp_processes *p,
                      const struct judge_answer *a, double times, double *rate)
 {
@@ -1383,7 +1399,9 @@ static void add_rate(const struct judge *j, const struct jp_processes *p,
 
     for (unsigned b = 0; b < JUDGE_BLOCKS; b++)
         work_us += a->blocks >> b & 1 ? x->work_us[b] : 0;
-    if (work_us > a->excess_us)
+    if (!j->timed)
+        excess = a->excess_us / (a->share * (double) x->intervals);
+    else if (work_us > a->excess_us)
         excess = a->excess_us / (times < 0 ? work_us : work_us - a->excess_us);
     for (size_t i = 0; i < p->n; i++)
         if (concerns(a, p, i))
@@ -1517,8 +1535,9 @@ static void drop_cheap(struct judge *j, double worth_us)
         qsort(j->answers, j->n, sizeof(*j->answers), by_cost);
 }
 
-/* Prices all answers that have no cost yet (replay.h). If the replay does not
- * give the run, costs are unknown, and all answers stay. 0 or -1. */
+/* Prices all answers that have no cost yet (replay.h). Of a run that is longer
+ * than the replay stalls by durations are those of the start. If the replay
+ * does not give the run, costs are unknown, and all answers stay. 0 or -1. */
 static int price(struct judge *j, const struct jp_result *r,
                  const struct jp_processes *p, double worth_us)
 {
@@ -1534,7 +1553,9 @@ static int price(struct judge *j, const struct jp_result *r,
     }
     if (rc == 0 && asked && j->replay_state.follows) {
         j->replayed = true;
-        rc = j->kept ? price_kept(j, p) : price_by_gains(j, p);
+        rc = j->kept ? price_kept(j, p) : 0;
+        if (rc == 0)
+            rc = price_by_gains(j, p);
     }
     if (rc == 0)
         drop_cheap(j, worth_us);
@@ -1749,19 +1770,19 @@ static int judge_all(struct work *w)
     if (rc == 0)
         rc = join_nodes(w);
     if (rc == 0)
-        rc = judge_stalls_name(j, w->run,
-                               w->run->kept ? w->run->kept_excess : w->excess,
-                               w->stall, named);
+        rc = judge_stalls_name(
+            j, w->run, w->run->kept_first ? w->run->kept_excess : w->excess,
+            w->stall, named);
     if (rc == 0)
         drop_late_mates(w);
     if (rc == 0 && j->n > MOST_NAMED)
         drop_crowd(j);
     free(named);
-    if (rc == 0 && w->run->kept)
+    if (rc == 0 && w->run->kept_first)
         price_kept_stalls(w);
     else if (rc == 0 && j->n)
         rc = sum_alone(w);
-    return rc == 0 && j->n && !w->run->timed && !w->run->part
+    return rc == 0 && j->n && !w->run->timed && (!w->run->part || w->run->kept)
                ? replay_by_order(w)
                : rc;
 }
@@ -1812,13 +1833,20 @@ struct judge *judge_run(const struct jp_result *r, const struct jp_processes *p,
         rc = 0;
         goto out;
     }
-    j->kept = run.kept;
     j->run_us = run_us > 0 ? run_us : fmax(j->clock_us, run.kept_us);
+    if (run.kept && !run.timed)
+        judge_kept_check(&run, j->run_us);
+    j->kept = run.kept;
+    j->kept_stalls = run.kept_first;
+    j->followed = run.timed
+                      ? fmin(j->clock_us / j->run_us, 1)
+                      : (double) j->events / (double) (j->events + run.left);
     w.worth_us = JUDGE_WORTH * (j->part && !j->kept ? j->clock_us : j->run_us);
     j->processes = calloc(p->n + 1, sizeof(*j->processes));
     w.excess = calloc((size_t) j->events + 1, sizeof(*w.excess));
-    w.stall = calloc((run.kept ? run.kept_first[p->n] : (size_t) j->events) + 1,
-                     sizeof(*w.stall));
+    w.stall =
+        calloc((run.kept_first ? run.kept_first[p->n] : (size_t) j->events) + 1,
+               sizeof(*w.stall));
     w.scratch = calloc(3 * p->n + JUDGE_BLOCKS, sizeof(*w.scratch));
     w.rest = calloc(run.n_roles + 1, sizeof(*w.rest));
     w.placed = calloc(p->n + 1, sizeof(*w.placed));
@@ -1828,7 +1856,8 @@ struct judge *judge_run(const struct jp_result *r, const struct jp_processes *p,
     scale(&w);
     rc = set_excess(&w);
     if (rc == 0)
-        rc = judge_stalls_find(j, &run, run.kept ? run.kept_excess : w.excess,
+        rc = judge_stalls_find(j, &run,
+                               run.kept_first ? run.kept_excess : w.excess,
                                w.worth_us, w.stall);
     if (rc == 0)
         rc = measure(&w);
@@ -1884,8 +1913,8 @@ bool judge_compare(const struct judge *j, const enum judge_side *side, size_t n,
 bool judge_speaks(const struct judge *j)
 {
     return j->usable && (!j->part || j->kept) && (j->replayed || !j->n) &&
-           (j->timed ? j->kept || j->clock_us >= JUDGE_SPAN * j->run_us
-                     : j->clock_us <= JUDGE_OVERLAP * j->run_us);
+           (j->kept || (j->timed ? j->clock_us >= JUDGE_SPAN * j->run_us
+                                 : j->clock_us <= JUDGE_OVERLAP * j->run_us));
 }
 
 bool judge_speaks_of_part(const struct judge *j)

@@ -92,6 +92,7 @@ struct replay *replay_of_order(const struct jp_result *result,
         return NULL;
     x->r = result;
     x->p = processes;
+    x->by_order = true;
     if (make(x, order) < 0) {
         replay_destroy(x);
         return NULL;
