@@ -364,9 +364,15 @@ static int put_in_order(const struct way *w, struct source_facts *facts,
         plain.exec_us = plain.end_us - plain.start_us;
     plain.start_us = plain.end_us = 0;
     if (order_timeline(facts) < 0 ||
-        (!facts->sequence &&
-         !(facts->sequence = timeline_create(w->timeline_events, 0))))
+        (!facts->sequence && !(facts->sequence = timeline_create_order(
+                                   w->timeline_events, w->strip_bins))))
         return -1;
+    /* it was written soon after it had ended. Messages of one launch are in
+     * flight side by side, so their times do not add up */
+    timeline_add_time(facts->sequence, plain.exec_us,
+                      record->p2p ? 0
+                      : timed     ? record->end_us
+                                  : record->dump_us);
     return timeline_add(facts->sequence, &plain);
 }
 

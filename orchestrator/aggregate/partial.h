@@ -26,13 +26,13 @@
  * times of messages over the run, and those before PROCESSES do not tell
  * processes of equal host and pid, or the devices of one process, apart. From
  * version WORDS on a file may have what its markers count, and there are
- * algorithms, protocols and clocks. From SEQUENCES on there are those, and from
- * OWN on the longest intervals of processes. */
+ * algorithms, protocols and clocks. From SEQUENCES on there are those, with
+ * strips, and from OWN on the longest intervals of processes. */
 enum {
     /* differs in two bits from each older one, so that no flipped bit makes one
-     * of another: the head has no checksum. 16, 32 and 64 were written for a
-     * day or two, and are refused: their files are read instead. */
-    PARTIAL_VERSION = 128,
+     * of another: the head has no checksum. 16, 32, 64 and 128 were written for
+     * a short time, and are refused: their files are read instead. */
+    PARTIAL_VERSION = 256,
     PARTIAL_BEFORE = 8, /* the version before it */
     PARTIAL_OLDEST = 5,
     PARTIAL_STRIPS = 7,

@@ -3,7 +3,7 @@
  *
  * Each kind of block has functions that put and get it. partial_put_processes
  * writes them all in the order that partial.c expects: all evidence, then for
- * each file its timeline, its strip and its intervals. */
+ * each file its sequence, its timeline, their strips and its intervals. */
 #include "orchestrator/aggregate/partial_parts.h"
 
 #include <stdlib.h>
@@ -579,19 +579,35 @@ static int get_bins(struct jpr_in *in, struct strip *into)
     return rc;
 }
 
-/* Reads the strip of the timeline before it. 0, or -1: damaged, or no memory.
- */
+/* Whether a strip has the keys of a sequence (enum timeline_order_key). */
+static bool is_of_order(const struct strip *s)
+{
+    for (unsigned i = 0; i < s->n_keys; i++)
+        if (*s->keys[i].id || *s->keys[i].func ||
+            s->keys[i].size != (i ? STRIP_MEDIUM : STRIP_SMALL))
+            return false;
+    return s->n_keys == TIMELINE_ORDER_KEYS && !s->left;
+}
+
+/* Reads the strip of the timeline, or the sequence, before it. 0, or -1:
+ * damaged, or no memory. */
 static int get_strip_of(struct partial_in *r)
 {
     struct partial *p = r->partial;
     size_t at = (size_t) jpr_get_bounded(&r->in, UINT32_MAX);
+    struct source_facts *file;
     struct timeline *t;
 
-    if (r->in.bad || at + 1 != r->next_timeline ||
-        !(t = p->files[at].read.timeline) || t->strip)
+    if (r->in.bad || at + 1 != r->next_timeline)
+        return -1;
+    file = &p->files[at].read;
+    t = file->timeline ? file->timeline : file->sequence;
+    if (!t || t->strip)
         return -1;
     t->strip = strip_create(strip_bins(p->timeline_events));
-    return t->strip ? get_bins(&r->in, t->strip) : -1;
+    if (!t->strip || get_bins(&r->in, t->strip) < 0)
+        return -1;
+    return file->timeline || is_of_order(t->strip) ? 0 : -1;
 }
 
 /* --- intervals: the longest ones over the run --- */
@@ -738,7 +754,8 @@ int partial_put_processes(struct partial_out *w, const struct jp_logwalk *walk,
             return -1;
     for (size_t i = 0; i < walk->n_logs; i++)
         if ((files[i].sequence &&
-             put_followed(w, i, true, files[i].sequence) < 0) ||
+             (put_followed(w, i, true, files[i].sequence) < 0 ||
+              put_strip_of(w, i, files[i].sequence->strip) < 0)) ||
             (files[i].timeline &&
              (put_followed(w, i, false, files[i].timeline) < 0 ||
               put_strip_of(w, i, files[i].timeline->strip) < 0 ||

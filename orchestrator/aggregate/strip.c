@@ -146,6 +146,16 @@ void strip_add_time(struct strip *s, unsigned key, uint64_t from, uint64_t to)
     add_us(&s->keys[key].us[at - s->first], to - from);
 }
 
+void strip_add_at(struct strip *s, unsigned key, uint64_t us, uint64_t amount)
+{
+    uint64_t at = us >> s->shift;
+
+    if (at < s->first || at >= s->first + s->n)
+        cover(s, us, us);
+    at = us >> s->shift;
+    add_us(&s->keys[key].us[at - s->first], amount);
+}
+
 void strip_take_time(struct strip *s, unsigned key, uint64_t from, uint64_t to)
 {
     for (uint64_t i = 0; i < s->n; i++) {

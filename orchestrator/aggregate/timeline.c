@@ -35,6 +35,34 @@ struct timeline *timeline_create(uint64_t limit, uint64_t bins)
     return timeline;
 }
 
+struct timeline *timeline_create_order(uint64_t limit, uint64_t bins)
+{
+    struct timeline *order = timeline_create(limit, 0);
+
+    if (order && bins &&
+        (!(order->strip = strip_create(bins)) ||
+         !strip_new_key(order->strip, "", "", STRIP_SMALL, false) ||
+         !strip_new_key(order->strip, "", "", STRIP_MEDIUM, false))) {
+        timeline_destroy(order);
+        return NULL;
+    }
+    return order;
+}
+
+void timeline_add_time(struct timeline *order, uint64_t time_us,
+                       uint64_t end_us)
+{
+    if (end_us && time_us <= RECORD_MAX_TIME_US && end_us <= INT64_MAX) {
+        if (order->strip) {
+            strip_add_at(order->strip, TIMELINE_ORDER_US, end_us, time_us);
+            strip_add_at(order->strip, TIMELINE_ORDER_OPS, end_us, 1);
+        }
+        return;
+    }
+    strip_destroy(order->strip);
+    order->strip = NULL;
+}
+
 void timeline_destroy(struct timeline *timeline)
 {
     if (!timeline)
@@ -182,8 +210,9 @@ int timeline_add(struct timeline *t, const struct record *r)
     /* a known series is of the timeline's process */
     if (!is_known)
         note_process(t, r);
-    if ((t->strip && strip_add(t->strip, r) < 0) ||
-        (t->intervals && intervals_add(t->intervals, r) < 0))
+    /* the strip of an order is filled by timeline_add_time */
+    if (t->intervals &&
+        (strip_add(t->strip, r) < 0 || intervals_add(t->intervals, r) < 0))
         return -1;
     /* after the first operation that is left out all are, so there is no gap */
     if (t->left || t->n >= t->limit) {
@@ -255,8 +284,12 @@ int timeline_join(struct timeline *into, const struct timeline *next)
     rc = append(into, next, true);
     into->strip = strip;
     into->intervals = intervals;
-    if (rc == 0 && strip && next->strip)
+    if (rc == 0 && strip && next->strip) {
         rc = strip_join(strip, next->strip);
+    } else if (strip && !intervals) { /* of an order */
+        strip_destroy(strip);
+        into->strip = NULL;
+    }
     if (rc == 0 && intervals && next->intervals)
         rc = intervals_join(intervals, next->intervals);
     return rc;

@@ -40,6 +40,13 @@ struct timeline_series {
     uint32_t peer;
 };
 
+/* In the strip of an order: what ended in a bin. Equal texts, other sizes. */
+enum timeline_order_key {
+    TIMELINE_ORDER_US,  /* how long it took, in sum: STRIP_SMALL */
+    TIMELINE_ORDER_OPS, /* the number of operations: STRIP_MEDIUM */
+    TIMELINE_ORDER_KEYS
+};
+
 struct intervals;
 
 struct timeline {
@@ -60,9 +67,11 @@ struct timeline {
     uint64_t limit;             /* the most that n may be */
     uint64_t first_us, last_us; /* start of the first and the last operation */
     struct strip *strip; /* of all operations, including those left out. Owned.
-                            NULL: not wanted */
+                            NULL: not wanted. Of an order it has the keys of
+                            enum timeline_order_key, and is NULL if they are not
+                            known */
     struct intervals *intervals; /* of all operations, too. Owned. NULL: not
-                                    wanted, or not known */
+                                    wanted, or not known; of an order always */
     /* Records with this record.series are of this process and of series[at].
      * The numbers hold while one reader reads the file. */
     struct timeline_known {
@@ -76,6 +85,16 @@ struct timeline {
  * takes NULL. */
 struct timeline *timeline_create(uint64_t limit, uint64_t bins);
 void timeline_destroy(struct timeline *timeline);
+
+/* The same for records without start and end, of which their order and how long
+ * each took is known: it has no intervals, and its strip is filled by
+ * timeline_add_time. */
+struct timeline *timeline_create_order(uint64_t limit, uint64_t bins);
+
+/* Adds to the strip of an order that an operation took so long, and about when
+ * it ended; 0: it is not known, so there is no strip any more. */
+void timeline_add_time(struct timeline *order, uint64_t time_us,
+                       uint64_t end_us);
 
 /* Adds a record that has start and end. 0, or -1: no memory. */
 int timeline_add(struct timeline *timeline, const struct record *record);

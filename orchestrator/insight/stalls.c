@@ -341,9 +341,9 @@ static void answer(const struct jp_result *r, const struct jp_processes *p,
                        FIG_COUNT(j->crowd), FIG_COUNT(p->n));
         return;
     }
-    if (j->part && !j->kept)
-        snprintf(part, sizeof(part), " in the first %s of the run",
-                 FIG_SHARE(fmin(j->clock_us / j->run_us, 1)));
+    if (j->part && !j->kept_stalls)
+        snprintf(part, sizeof(part), " in the first %s of the %s",
+                 FIG_SHARE(j->followed), j->timed ? "run" : "operations");
     /* the smallest effect of the question is that of stalls that come again */
     hypothesis_set(
         h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_FOUND, j->stall_again_us,

@@ -206,17 +206,19 @@ static void add_kept(struct work *w)
 
     for (uint32_t p = 0; p < w->p->n; p++) {
         struct judge_process *x = &w->j->processes[p];
-        const struct intervals *of = run->kept[p].of;
+        const struct judge_kept *kept = &run->kept[p];
+        const struct intervals *of = kept->of;
 
         x->closest = run->closest[p];
         x->later = UINT64_MAX;
-        for (unsigned b = 0; of && b < JUDGE_BLOCKS; b++)
-            x->work_us[b] = x->blocks_us[b] = run->kept_own[p][b];
-        if (!of)
+        if (!kept->strip)
             continue;
-        x->intervals = of->ops;
-        x->comm_us = (double) (of->clock_us - of->first_us - of->own_us);
-        for (uint32_t i = run->kept_first[p]; i < run->kept_first[p + 1]; i++)
+        for (unsigned b = 0; b < JUDGE_BLOCKS; b++)
+            x->work_us[b] = x->blocks_us[b] = run->kept_own[p][b];
+        x->intervals = kept->ops;
+        x->comm_us = kept->comm_us;
+        for (uint32_t i = of ? run->kept_first[p] : 0;
+             of && i < run->kept_first[p + 1]; i++)
             if (w->stall[i]) {
                 const struct interval *y = &of->at[i - run->kept_first[p]];
 
@@ -748,9 +750,14 @@ static void measure_net(struct work *w)
     double *net = w->scratch, *sorted = w->scratch + w->p->n;
 
     for (size_t p = 0; p < w->p->n; p++) {
+        uint32_t items = run->first[p + 1] - run->first[p];
+
         net[p] = 0;
         for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++)
             net[p] += (double) run->net_us[run->items[i].op];
+        /* an excess by durations is of all of the run */
+        if (run->kept && !run->timed && items)
+            net[p] *= (double) run->kept[p].ops / (double) items;
     }
     for (uint32_t k = 0; k < run->n_roles; k++) {
         uint32_t from = w->role_from[k], to = w->role_from[k + 1];
@@ -1417,22 +1424,22 @@ static int judge_all(struct work *w)
     if (rc == 0)
         rc = join_nodes(w);
     if (rc == 0)
-        rc = judge_stalls_name(j, w->run,
-                               w->run->kept ? w->run->kept_excess : w->excess,
-                               w->stall, named);
+        rc = judge_stalls_name(
+            j, w->run, w->run->kept_first ? w->run->kept_excess : w->excess,
+            w->stall, named);
     if (rc == 0)
         drop_late_mates(w);
     if (rc == 0 && j->n > MOST_NAMED)
         drop_crowd(j);
     free(named);
-    if (rc == 0 && w->run->kept)
+    if (rc == 0 && w->run->kept_first)
         judge_price_kept_stalls(j, w->run);
     else if (rc == 0 && j->n)
         rc = sum_alone(w);
     if (rc == 0)
         rc = judge_turns_find(j, w->run, w->members, w->role_from);
     return rc == 0 && (j->n || judge_turns_asked(j)) && !w->run->timed &&
-                   !w->run->part
+                   (!w->run->part || w->run->kept)
                ? judge_replay_by_order(j, w->run)
                : rc;
 }
@@ -1483,13 +1490,20 @@ struct judge *judge_run(const struct jp_result *r, const struct jp_processes *p,
         rc = 0;
         goto out;
     }
-    j->kept = run.kept;
     j->run_us = run_us > 0 ? run_us : fmax(j->clock_us, run.kept_us);
+    if (run.kept && !run.timed)
+        judge_kept_check(&run, j->run_us);
+    j->kept = run.kept;
+    j->kept_stalls = run.kept_first;
+    j->followed = run.timed
+                      ? fmin(j->clock_us / j->run_us, 1)
+                      : (double) j->events / (double) (j->events + run.left);
     w.worth_us = JUDGE_WORTH * (j->part && !j->kept ? j->clock_us : j->run_us);
     j->processes = calloc(p->n + 1, sizeof(*j->processes));
     w.excess = calloc((size_t) j->events + 1, sizeof(*w.excess));
-    w.stall = calloc((run.kept ? run.kept_first[p->n] : (size_t) j->events) + 1,
-                     sizeof(*w.stall));
+    w.stall =
+        calloc((run.kept_first ? run.kept_first[p->n] : (size_t) j->events) + 1,
+               sizeof(*w.stall));
     w.scratch = calloc(3 * p->n + JUDGE_BLOCKS, sizeof(*w.scratch));
     w.rest = calloc(run.n_roles + 1, sizeof(*w.rest));
     w.placed = calloc(p->n + 1, sizeof(*w.placed));
@@ -1499,7 +1513,8 @@ struct judge *judge_run(const struct jp_result *r, const struct jp_processes *p,
     scale(&w);
     rc = set_excess(&w);
     if (rc == 0)
-        rc = judge_stalls_find(j, &run, run.kept ? run.kept_excess : w.excess,
+        rc = judge_stalls_find(j, &run,
+                               run.kept_first ? run.kept_excess : w.excess,
                                w.worth_us, w.stall);
     if (rc == 0)
         rc = measure(&w);
@@ -1555,8 +1570,8 @@ bool judge_compare(const struct judge *j, const enum judge_side *side, size_t n,
 bool judge_speaks(const struct judge *j)
 {
     return j->usable && (!j->part || j->kept) && (j->replayed || !j->n) &&
-           (j->timed ? j->kept || j->clock_us >= JUDGE_SPAN * j->run_us
-                     : j->clock_us <= JUDGE_OVERLAP * j->run_us);
+           (j->kept || (j->timed ? j->clock_us >= JUDGE_SPAN * j->run_us
+                                 : j->clock_us <= JUDGE_OVERLAP * j->run_us));
 }
 
 bool judge_speaks_of_part(const struct judge *j)

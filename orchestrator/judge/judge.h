@@ -47,11 +47,13 @@
  *
  * Bounds. 4 Mi operations of processes (aggregate/timeline.h), 40 bytes each at
  * most while they are judged. Time is O(n log n) of them. A longer run is
- * judged by what the aggregation keeps of all of it (aggregate/intervals.h), if
- * records have start and end: the own time of each process by bins of time,
- * which give the blocks, and its longest intervals, which give the stalls.
- * Roles, and what an excess costs, are those of the start. By durations alone
- * the start is all that is judged.
+ * judged by what the aggregation keeps of all of it. If records have start and
+ * end, that is the own time of each process by bins of time, which give the
+ * blocks, and its longest intervals, which give the stalls
+ * (aggregate/intervals.h). By durations alone it is how long each process was
+ * in operations, and in how many, by bins of time (timeline.strip): the rest of
+ * a block is its own time; stalls are those of the start. Roles, and what an
+ * excess costs, are those of the start in both cases.
  */
 #ifndef JP_JUDGE_JUDGE_H
 #define JP_JUDGE_JUDGE_H
@@ -229,10 +231,12 @@ struct judge_turns {
 struct judge {
     bool usable; /* otherwise `why`, and nothing else, is set */
     const char *why;
-    bool timed;    /* by start and end, not by durations alone */
-    bool part;     /* only the start of the run was followed */
-    bool kept;     /* ... but all of it is judged: by the own times and the
-                      longest intervals that were kept. net_us is of the start */
+    bool timed;      /* by start and end, not by durations alone */
+    bool part;       /* only the start of the run was followed */
+    double followed; /* ... this share of it */
+    bool kept; /* ... but all of it is judged, by what was kept of own times:
+                  who is late. net_us is of the start */
+    bool kept_stalls; /* ... and who stalls, by the longest intervals */
     bool replayed; /* costs are known. If not, they are NAN, but those of stalls
                       that were kept: operations overlap in an order that no
                       replay follows */
@@ -316,11 +320,19 @@ struct judge_item {
     uint32_t apart : 1;  /* its operation had ended without it */
 };
 
-/* The longest intervals of a process over the whole run. */
+/* What is kept of a process over the whole run. */
 struct judge_kept {
-    const struct intervals *of; /* of its timeline; NULL: it has no records */
-    struct judge_place *places; /* [series] owned; sn is not set */
+    const struct intervals *of; /* of its timeline; NULL: it has no records, or
+                                   durations alone */
+    struct judge_place *places; /* [series] of the intervals; owned; sn is not
+                                   set */
+    const struct strip *strip;  /* its own time; by durations what ended (enum
+                                   timeline_order_key). NULL: no records */
+    double first_us, last_us;   /* its first start, its last end; by durations
+                                   the edges of bins */
     double begin_us;            /* when the run began, by its clock */
+    double comm_us;             /* in operations */
+    uint64_t ops;
 };
 
 /* What operations are numbered by. */
@@ -339,6 +351,7 @@ struct judge_run {
     struct judge_item *items; /* of process i: first[i] to first[i + 1] */
     uint32_t *first;
     bool *cut;         /* [process] its records end before its run does */
+    uint64_t left;     /* records that are not in items */
     uint32_t *role;    /* [process] */
     uint32_t *closest; /* [process] the communicator that it uses most, without
                           single messages; UINT32_MAX: none */
@@ -353,8 +366,9 @@ struct judge_run {
     double *clock; /* [process] at the end */
     uint64_t lacking;
     struct judge_kept *kept; /* [process] NULL: the items are all of the run, or
-                                the longest intervals are not known */
-    uint32_t *kept_first;    /* [process] its first one among those of all */
+                                nothing is known of the rest */
+    uint32_t *kept_first;    /* [process] its first interval among those of all;
+                                NULL: durations alone */
     float *kept_excess;      /* of each of them. NAN: nothing to compare with */
     double kept_us;          /* the longest time from first start to last end */
     double (*kept_own)[JUDGE_BLOCKS]; /* [process] own time by parts of it */
@@ -388,15 +402,23 @@ int judge_walk(struct judge_run *run, double *end_us);
 
 /* --- judge_kept.c: a run longer than its timelines. For this room only. --- */
 
+/* By durations alone: of what is worth a user's minute, what a process may seem
+ * late by because it lacks records. */
+#define JUDGE_LACKING 0.25
+
 struct operations;
 
-/* Sets kept and what belongs to it, if each process with items has intervals of
- * one file. Borrows the result's timelines. 0, or -1: no memory. */
+/* Sets kept and what belongs to it, if each process with items has what is
+ * needed, of one file. Borrows the result's timelines. 0, or -1: no memory. */
 int judge_kept_fill(struct judge_run *run, const struct operations *from);
 void judge_kept_fini(struct judge_run *run);
 
 /* Returns in which part of the run, 0 to 1, a process was at that time. */
 double judge_kept_at(const struct judge_run *run, size_t process, uint64_t us);
+
+/* By durations alone: drops what is kept unless it shows own times of a run
+ * that is run_us long. Call it after the walk. */
+void judge_kept_check(struct judge_run *run, double run_us);
 
 /* Returns the longest time that an operation of another process was in flight,
  * without the start. */

@@ -644,8 +644,10 @@ static int put_all(struct build *b)
     const struct operations_source *sources = b->from.sources;
     size_t n_sources = b->from.n_sources;
 
-    for (size_t i = 0; i < n_sources; i++)
+    for (size_t i = 0; i < n_sources; i++) {
         n += sources[i].timeline->n;
+        run->left += sources[i].timeline->left;
+    }
     run->items = calloc(n + 1, sizeof(*run->items));
     b->drafts = calloc(n + 1, sizeof(*b->drafts));
     if (!run->items || !b->drafts)
@@ -680,7 +682,7 @@ int judge_build(struct judge_run *run)
         rc = run->why ? 0 : find_roles(&b);
     if (rc == 0 && !run->why)
         rc = place_items(&b);
-    if (rc == 0 && !run->why && run->part && run->timed)
+    if (rc == 0 && !run->why && run->part)
         rc = judge_kept_fill(run, &b.from);
     keymap_fini(&b.map);
     free(b.keys);

@@ -55,20 +55,24 @@ int judge_replay_by_order(struct judge *j, const struct judge_run *run)
     uint32_t n = run->first[run->p->n];
     struct replay_step *steps = calloc((size_t) n + 1, sizeof(*steps));
     uint32_t *comm = calloc((size_t) run->n_ops + 1, sizeof(*comm));
-    const struct replay_order order = {.steps = steps,
-                                       .first = run->first,
-                                       .n = n,
-                                       .n_ops = run->n_ops,
-                                       .comm = comm,
-                                       .net_us = run->net_us,
-                                       .lacking = run->lacking,
-                                       .run_us = j->clock_us};
+    uint32_t *first = calloc(run->p->n + 2, sizeof(*first));
+    struct replay_order order = {.steps = steps,
+                                 .first = first,
+                                 .n_ops = run->n_ops,
+                                 .comm = comm,
+                                 .net_us = run->net_us,
+                                 .lacking = run->lacking,
+                                 .run_us = j->clock_us};
 
-    for (uint32_t p = 0; steps && p < run->p->n; p++)
+    for (uint32_t p = 0; steps && first && p < run->p->n; p++) {
+        first[p + 1] = first[p];
         for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++) {
             const struct judge_item *item = &run->items[i];
 
-            steps[run->first[p] + item->place] = (struct replay_step){
+            if (isnan(item->own_us)) /* the start ended before it */
+                continue;
+            first[p + 1]++;
+            steps[first[p] + item->place] = (struct replay_step){
                 .op = item->op,
                 .kind = (uint32_t) hash_word(
                     hash_word(hash_start(), run->role[p]), item->col),
@@ -77,12 +81,17 @@ int judge_replay_by_order(struct judge *j, const struct judge_run *run)
                 .joined = item->joined,
                 .apart = item->apart};
         }
+    }
     for (uint32_t i = 0; comm && i < run->n_ops; i++)
         comm[i] = run->keys[run->key[i]].comm;
-    if (steps && comm)
+    if (steps && comm && first) {
+        order.n = first[run->p->n];
         j->replay = replay_of_order(run->r, run->p, &order, &j->replay_state);
+        j->replay_state.part = run->part;
+    }
     free(steps);
     free(comm);
+    free(first);
     return j->replay ? 0 : -1;
 }
 
@@ -198,7 +207,7 @@ static int price_by_gains(struct judge *j, const struct jp_processes *p)
 /* --- costs in a run that is longer than its replay ------------------------ */
 
 /* Adds to the rates of an answer's processes what its excess is of their work,
- * times `times`. */
+ * by durations for each operation, times `times`. */
 static void add_rate(const struct judge *j, const struct jp_processes *p,
                      const struct judge_answer *a, double times, double *rate)
 {
@@ -207,7 +216,9 @@ static void add_rate(const struct judge *j, const struct jp_processes *p,
 
     for (unsigned b = 0; b < JUDGE_BLOCKS; b++)
         work_us += a->blocks >> b & 1 ? x->work_us[b] : 0;
-    if (work_us > a->excess_us)
+    if (!j->timed)
+        excess = a->excess_us / (a->share * (double) x->intervals);
+    else if (work_us > a->excess_us)
         excess = a->excess_us / (times < 0 ? work_us : work_us - a->excess_us);
     for (size_t i = 0; i < p->n; i++)
         if (concerns(a, p, i))
@@ -377,7 +388,9 @@ int judge_price(struct judge *j, const struct jp_result *r,
     }
     if (rc == 0 && asked && j->replay_state.follows) {
         j->replayed = true;
-        rc = j->kept ? price_kept(j, p) : price_by_gains(j, p);
+        rc = j->kept ? price_kept(j, p) : 0;
+        if (rc == 0)
+            rc = price_by_gains(j, p);
     }
     if (rc < 0)
         return -1;

@@ -5,6 +5,15 @@
  * make the blocks of the run. Each interval is compared with what others of its
  * role did then: before the same operation, or at the same time, whichever is
  * longer. So a pause of all of them is no excess of any.
+ *
+ * By durations alone it has kept, by bins of the time at which records were
+ * written, how many operations had ended, and how long they took together
+ * (timeline.strip). All members of an operation leave it at the same moment. So
+ * between two operations all processes have spent the same time, and what is
+ * left of it without the operations is own time, overlap aside. A block is as
+ * many operations, as processes of a role have the same ones: records are
+ * written some 0.1 s later, and not by all processes at once, which would move
+ * operations from one block to another.
  */
 #include "orchestrator/judge/judge.h"
 
@@ -44,9 +53,47 @@ static int name_places(const struct operations *from, struct judge_kept *kept)
     return 0;
 }
 
-/* Returns true if each process with items has the intervals of one file. */
-static bool find_intervals(const struct judge_run *run,
-                           const struct operations *from)
+/* Takes what is kept of a process from its timeline. False: nothing is. */
+static bool set_timed(const struct timeline *t, struct judge_kept *kept)
+{
+    const struct intervals *of = t->intervals;
+
+    if (!of)
+        return false;
+    kept->of = of;
+    kept->strip = of->own;
+    kept->first_us = (double) of->first_us;
+    kept->last_us = (double) of->clock_us;
+    kept->comm_us = (double) (of->clock_us - of->first_us - of->own_us);
+    kept->ops = of->ops;
+    return true;
+}
+
+/* The same by durations alone. */
+static bool set_order(const struct timeline *t, struct judge_kept *kept)
+{
+    const struct strip *strip = t->strip;
+
+    if (t->intervals || !strip || !strip->n)
+        return false;
+    kept->strip = strip;
+    kept->first_us = (double) (strip->first << strip->shift);
+    kept->last_us = (double) ((strip->first + strip->n) << strip->shift);
+    for (unsigned i = 0; i < strip->n; i++) {
+        uint32_t us = strip->keys[TIMELINE_ORDER_US].us[i];
+        uint32_t ops = strip->keys[TIMELINE_ORDER_OPS].us[i];
+
+        if (us == UINT32_MAX || ops == UINT32_MAX) /* it may be more */
+            return false;
+        kept->comm_us += (double) us;
+        kept->ops += ops;
+    }
+    return kept->ops > 0;
+}
+
+/* Returns true if each process with items has what is needed, of one file. */
+static bool find_kept(const struct judge_run *run,
+                      const struct operations *from)
 {
     for (size_t i = 0; i < from->n_sources; i++) {
         const struct operations_source *source = &from->sources[i];
@@ -55,12 +102,12 @@ static bool find_intervals(const struct judge_run *run,
         if (source->process == SIZE_MAX)
             continue;
         kept = &run->kept[source->process];
-        if (kept->of || !source->timeline->intervals)
+        if (kept->strip || !(run->timed ? set_timed(source->timeline, kept)
+                                        : set_order(source->timeline, kept)))
             return false;
-        kept->of = source->timeline->intervals;
     }
     for (size_t p = 0; p < run->p->n; p++)
-        if (run->first[p + 1] > run->first[p] && !run->kept[p].of)
+        if (run->first[p + 1] > run->first[p] && !run->kept[p].strip)
             return false;
     return true;
 }
@@ -222,20 +269,20 @@ static int set_begins(struct judge_run *run)
     if (!first)
         return -1;
     for (size_t p = 0; p < run->p->n; p++)
-        if (run->kept[p].of) {
-            first[n] = (double) run->kept[p].of->first_us;
-            last[n++] = (double) run->kept[p].of->clock_us;
+        if (run->kept[p].strip) {
+            first[n] = run->kept[p].first_us;
+            last[n++] = run->kept[p].last_us;
         }
     begin = n ? stats_median(first, n) : 0;
     end = n ? stats_median(last, n) : 0;
     free(first);
     for (size_t p = 0; p < run->p->n; p++) {
-        const struct intervals *of = run->kept[p].of;
-        double early = of ? (double) of->first_us - begin : 0;
-        double off = of ? (double) of->clock_us - end : 0;
+        struct judge_kept *kept = &run->kept[p];
+        double early = kept->strip ? kept->first_us - begin : 0;
+        double off = kept->strip ? kept->last_us - end : 0;
         double least = fmin(fabs(early), fabs(off));
 
-        run->kept[p].begin_us =
+        kept->begin_us =
             begin +
             (early * off > 0 && least > run->kept_us / JUDGE_BLOCKS ? off : 0);
     }
@@ -249,11 +296,18 @@ double judge_kept_at(const struct judge_run *run, size_t process, uint64_t us)
     return fmin(fmax(at, 0), 1);
 }
 
+/* Adds what fills a part of the run, in blocks, to the blocks. */
+static void share_out(double *blocks, double from, double to, double us)
+{
+    for (unsigned k = (unsigned) from; k < JUDGE_BLOCKS && k < to; k++)
+        blocks[k] += us * (fmin(k + 1, to) - fmax(k, from)) / (to - from);
+}
+
 /* Shares the own time of a process out to the blocks. What it did while the
  * recording was off is not known. */
-static void fill_blocks(struct judge_run *run, size_t p)
+static void fill_timed(struct judge_run *run, size_t p)
 {
-    const struct strip *own = run->kept[p].of->own;
+    const struct strip *own = run->kept[p].strip;
 
     for (unsigned i = 0; i < own->n; i++) {
         uint64_t begin = (own->first + i) << own->shift;
@@ -261,27 +315,39 @@ static void fill_blocks(struct judge_run *run, size_t p)
         double from = judge_kept_at(run, p, begin) * JUDGE_BLOCKS;
         double to = judge_kept_at(run, p, end) * JUDGE_BLOCKS;
 
-        if (!(to > from) || judge_is_paused(run->r, begin, end))
-            continue;
-        for (unsigned k = (unsigned) from; k < JUDGE_BLOCKS && k < to; k++)
-            run->kept_own[p][k] += (double) own->keys[0].us[i] *
-                                   (fmin(k + 1, to) - fmax(k, from)) /
-                                   (to - from);
+        if (to > from && !judge_is_paused(run->r, begin, end))
+            share_out(run->kept_own[p], from, to, (double) own->keys[0].us[i]);
     }
 }
 
-int judge_kept_fill(struct judge_run *run, const struct operations *from)
+/* The same by durations alone: what is left of each block, which has as many
+ * operations. How long it was is the same for all that share them. */
+static void fill_order(struct judge_run *run, size_t p)
+{
+    const struct strip *strip = run->kept[p].strip;
+    double of = (double) run->kept[p].ops, before = 0;
+
+    for (unsigned k = 0; k < JUDGE_BLOCKS; k++)
+        run->kept_own[p][k] = run->kept_us / JUDGE_BLOCKS;
+    for (unsigned i = 0; i < strip->n; i++) {
+        double after = before + (double) strip->keys[TIMELINE_ORDER_OPS].us[i];
+
+        if (after > before)
+            share_out(run->kept_own[p], before / of * JUDGE_BLOCKS,
+                      after / of * JUDGE_BLOCKS,
+                      -(double) strip->keys[TIMELINE_ORDER_US].us[i]);
+        before = after;
+    }
+}
+
+/* Numbers the intervals of all processes. 0, or -1: no memory. */
+static int place_intervals(struct judge_run *run, const struct operations *from)
 {
     size_t n = run->p->n;
 
-    run->kept = calloc(n + 1, sizeof(*run->kept));
     run->kept_first = calloc(n + 2, sizeof(*run->kept_first));
-    if (!run->kept || !run->kept_first)
+    if (!run->kept_first)
         return -1;
-    if (!find_intervals(run, from)) {
-        judge_kept_fini(run);
-        return 0;
-    }
     for (size_t p = 0; p < n; p++) {
         const struct intervals *of = run->kept[p].of;
 
@@ -289,18 +355,79 @@ int judge_kept_fill(struct judge_run *run, const struct operations *from)
         if (!of)
             continue;
         run->kept_first[p + 1] += (uint32_t) of->n;
-        run->kept_us =
-            fmax(run->kept_us, (double) (of->clock_us - of->first_us));
         if (name_places(from, &run->kept[p]) < 0)
             return -1;
     }
+    return compare(run);
+}
+
+int judge_kept_fill(struct judge_run *run, const struct operations *from)
+{
+    size_t n = run->p->n;
+
+    run->kept = calloc(n + 1, sizeof(*run->kept));
+    if (!run->kept)
+        return -1;
+    if (!find_kept(run, from)) {
+        judge_kept_fini(run);
+        return 0;
+    }
+    for (size_t p = 0; p < n; p++)
+        run->kept_us =
+            fmax(run->kept_us, run->kept[p].last_us - run->kept[p].first_us);
     run->kept_own = calloc(n + 1, sizeof(*run->kept_own));
-    if (!run->kept_own || set_begins(run) < 0)
+    if (!run->kept_own || (run->timed && set_begins(run) < 0))
         return -1;
     for (size_t p = 0; p < n; p++)
-        if (run->kept[p].of)
-            fill_blocks(run, p);
-    return compare(run);
+        if (run->kept[p].strip && run->timed)
+            fill_timed(run, p);
+        else if (run->kept[p].strip)
+            fill_order(run, p);
+    return run->timed ? place_intervals(run, from) : 0;
+}
+
+/* Returns how long the clock of a process would run at the end, if it goes on
+ * as in the start. */
+static double clock_at_end(const struct judge_run *run, size_t p)
+{
+    double comm_us = 0;
+
+    for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++)
+        if (isfinite(run->items[i].own_us))
+            comm_us += (double) run->items[i].time_us;
+    return comm_us > 0 ? run->clock[p] / comm_us * run->kept[p].comm_us : 0;
+}
+
+void judge_kept_check(struct judge_run *run, double run_us)
+{
+    size_t n = run->p->n, known = 0;
+    uint64_t *most = calloc((size_t) run->n_roles + 1, sizeof(*most));
+    double *clocks = calloc(n + 1, sizeof(*clocks));
+    bool good = most && clocks;
+
+    for (size_t p = 0; good && p < n; p++) {
+        uint64_t *at = &most[run->role[p]];
+
+        *at = run->kept[p].ops > *at ? run->kept[p].ops : *at;
+        if (run->kept[p].strip)
+            clocks[known++] = clock_at_end(run, p);
+    }
+    /* what a record that is missing took counts as own time */
+    for (size_t p = 0; good && p < n; p++) {
+        const struct judge_kept *kept = &run->kept[p];
+        double lacks_us = kept->ops
+                              ? (double) (most[run->role[p]] - kept->ops) *
+                                    kept->comm_us / (double) kept->ops
+                              : 0;
+
+        good = lacks_us <= JUDGE_LACKING * JUDGE_WORTH * run_us;
+    }
+    good = good && known &&
+           stats_median(clocks, known) <= JUDGE_OVERLAP * run_us;
+    free(most);
+    free(clocks);
+    if (!good)
+        judge_kept_fini(run);
 }
 
 /* --- waits ---------------------------------------------------------------- */

@@ -87,7 +87,7 @@ struct search {
 static void find_floor(struct search *s)
 {
     s->floor_of = UINT32_MAX;
-    for (uint32_t p = 0; s->run->kept && p < s->run->p->n; p++) {
+    for (uint32_t p = 0; s->run->kept_first && p < s->run->p->n; p++) {
         const struct intervals *of = s->run->kept[p].of;
         double us = of ? (double) of->least_us : 0;
 
@@ -113,7 +113,7 @@ static double unknown_up_to(const struct search *s, uint32_t process)
 
 static uint32_t first_of(const struct judge_run *run, size_t process)
 {
-    return run->kept ? run->kept_first[process] : run->first[process];
+    return run->kept_first ? run->kept_first[process] : run->first[process];
 }
 
 static const struct interval *kept_of(const struct judge_run *run,
@@ -126,13 +126,14 @@ static const struct interval *kept_of(const struct judge_run *run,
 static uint32_t number_of(const struct judge_run *run, size_t process,
                           uint32_t i)
 {
-    return run->kept ? kept_of(run, process, i)->nth : i - run->first[process];
+    return run->kept_first ? kept_of(run, process, i)->nth
+                           : i - run->first[process];
 }
 
 /* Returns the operations of a process. */
 static uint64_t count_of(const struct judge_run *run, size_t process)
 {
-    if (!run->kept)
+    if (!run->kept_first)
         return run->first[process + 1] - run->first[process];
     return run->kept[process].of ? run->kept[process].of->ops : 0;
 }
@@ -140,9 +141,9 @@ static uint64_t count_of(const struct judge_run *run, size_t process)
 /* Returns when the interval was over, as a part of the run. */
 static float at_of(const struct judge_run *run, size_t process, uint32_t i)
 {
-    return run->kept ? (float) judge_kept_at(run, process,
-                                             kept_of(run, process, i)->to_us)
-                     : run->items[i].at;
+    return run->kept_first ? (float) judge_kept_at(
+                                 run, process, kept_of(run, process, i)->to_us)
+                           : run->items[i].at;
 }
 
 /* Returns true if the start of the run is over, by time or by the number of
@@ -469,7 +470,7 @@ static void find_longest(struct search *s)
 
     for (uint32_t p = 0; p < run->p->n; p++) {
         s->sums[p] = NAN;
-        if (run->kept && run->kept[p].of) {
+        if (run->kept_first && run->kept[p].of) {
             /* what others of the role have, too, is no excess: see usual_sum */
             s->sums[p] = (double) run->kept[p].of->own_us;
             s->intervals[p] = (uint32_t) fmin((double) count_of(run, p), 1e9);
@@ -480,7 +481,7 @@ static void find_longest(struct search *s)
             if (!isfinite(s->excess[i]) || !is_started(run, p, i))
                 continue;
             *at = fmaxf(*at, s->excess[i]);
-            if (run->kept)
+            if (run->kept_first)
                 continue;
             s->sums[p] = (isnan(s->sums[p]) ? 0 : s->sums[p]) +
                          (double) s->excess[i];
@@ -572,7 +573,7 @@ static struct judge_place place_of(const struct judge_run *run, size_t process,
     const struct judge_key *key;
     uint32_t op;
 
-    if (run->kept)
+    if (run->kept_first)
         return place_of_kept(run, process, item);
     op = run->items[item].op;
     key = &run->keys[run->key[op]];
@@ -613,7 +614,7 @@ static struct judge_wait begin_wait(const struct judge_run *run, size_t process,
 {
     struct judge_wait wait = {.in = place_of(run, process, i)};
 
-    if (run->kept) {
+    if (run->kept_first) {
         const struct interval *x = kept_of(run, process, i);
 
         wait.own_us = (double) (x->to_us - x->from_us);
@@ -695,7 +696,7 @@ int judge_stalls_name(struct judge *j, const struct judge_run *run,
             return -1;
         a->excess_us = x->stalls_us;
         a->longest_us = x->longest_us;
-        a->more = run->kept && are_there_more(run, stall, p);
+        a->more = run->kept_first && are_there_more(run, stall, p);
     }
     return 0;
 }

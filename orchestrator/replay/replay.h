@@ -209,9 +209,12 @@ static inline bool replay_misses(const struct replay_gain *gain, double waited)
 
 /* Sets *longer_us to how much longer the replay takes if own times of each
  * process become longer by rate[process] of themselves: 0.1 is a tenth more,
- * -0.1 a tenth less. The first `from` of its operations, a share, stay as they
- * are. added_us[process]: how much longer its own times are together. Needs no
- * peers. By noise *longer_us may have the other sign. 0, or -1: no memory. */
+ * -0.1 a tenth less. Of a run without start and end own times lack what all
+ * processes compute alike: there rate is us before each operation, and no own
+ * time becomes less than 0. The first `from` of its operations, a share, stay
+ * as they are. added_us[process]: how much longer its own times are together.
+ * Needs no peers. By noise *longer_us may have the other sign. 0, or -1: no
+ * memory. */
 int replay_scaled(struct replay *replay, const double *rate, double from,
                   double *longer_us, double *added_us);
 

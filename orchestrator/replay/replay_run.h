@@ -62,6 +62,7 @@ struct replay {
     const struct jp_result *r;
     const struct jp_processes *p;
     const struct operations *from; /* while events are collected */
+    bool by_order;                 /* of a run without start and end */
     struct replay_key *keys;
     uint32_t n_keys;
     size_t room_keys;

@@ -852,9 +852,12 @@ int replay_scaled(struct replay *x, const double *rate, double from,
         for (uint32_t i = x->first[p]; i < x->first[p + 1]; i++) {
             /* the first one has no own time */
             bool scaled = i > x->first[p] && i >= x->first[p] + kept;
-            float more = scaled ? x->events[i].own_us * (float) rate[p] : 0;
+            float was = x->events[i].own_us;
+            float more = !scaled       ? 0
+                         : x->by_order ? fmaxf((float) rate[p], -was)
+                                       : was * (float) rate[p];
 
-            own[i] = x->events[i].own_us + more;
+            own[i] = was + more;
             added_us[p] += (double) more;
         }
     }

@@ -8,8 +8,16 @@
 
 size_t partial_seal(uint8_t *bytes, size_t n)
 {
-    static const uint8_t head[PARTIAL_HEAD_BYTES] = {
-        0x89, 'J', 'P', 'P', '\r', '\n', 0x1a, '\n', PARTIAL_VERSION};
+    static const uint8_t head[PARTIAL_HEAD_BYTES] = {0x89,
+                                                     'J',
+                                                     'P',
+                                                     'P',
+                                                     '\r',
+                                                     '\n',
+                                                     0x1a,
+                                                     '\n',
+                                                     PARTIAL_VERSION % 256,
+                                                     PARTIAL_VERSION / 256};
     size_t at = PARTIAL_HEAD_BYTES;
     uint8_t blocks = 0;
 

@@ -199,12 +199,18 @@ static void says_how_far(void **state)
 
     (void) state;
     m.judge->part = true;
-    m.judge->clock_us = 0.25 * RUN_US;
+    m.judge->followed = 0.25;
     tell();
     assert_int_equal(stall->state, JP_HYPOTHESIS_NOT_FOUND);
     if (!strstr(stall->text, " in the first 25.0 % of the run"))
         fail_msg("%s", stall->text);
+    /* by durations alone the rest says who is late, and nothing of stalls */
+    m.judge->timed = false;
     m.judge->kept = true;
+    tell();
+    if (!strstr(stall->text, " in the first 25.0 % of the operations"))
+        fail_msg("%s", stall->text);
+    m.judge->timed = m.judge->kept_stalls = true;
     tell();
     assert_string_equal(stall->text,
                         "no recurring stall over 1.00 s, no single "
@@ -221,7 +227,7 @@ static void says_how_far(void **state)
 static void says_what_is_known(void **state)
 {
     (void) state;
-    m.judge->part = m.judge->kept = true;
+    m.judge->part = m.judge->kept = m.judge->kept_stalls = true;
     stop(2, 1);
     m.judge->answers[1].waits->in = (struct judge_place){.func = NULL};
     tell();
@@ -238,7 +244,7 @@ static void says_what_is_known(void **state)
 static void says_at_least(void **state)
 {
     (void) state;
-    m.judge->part = m.judge->kept = true;
+    m.judge->part = m.judge->kept = m.judge->kept_stalls = true;
     stop(2, 5);
     m.judge->answers[1].more = true;
     tell();

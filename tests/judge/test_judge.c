@@ -34,7 +34,10 @@ static struct {
     double jump_us; /* a step of the clock of process 1 */
 } run;
 
-/* What timelines have room for; with bins they keep the longest intervals. */
+/* How often logs without start and end are written. */
+#define WRITTEN_US 5000
+
+/* What timelines have room for; with bins they keep what is known of all. */
 static uint64_t line_limit = 1 << 20, line_bins;
 
 static char hosts[MOST][8];
@@ -56,7 +59,8 @@ static void begin(uint32_t processes, bool timed)
     for (uint32_t p = 0; p < processes; p++) {
         snprintf(hosts[p], sizeof(hosts[p]), "n%02u", p / per_host);
         run.start_us[p] = EPOCH + p * UINT64_C(3600000000);
-        run.lines[p] = timeline_create(line_limit, line_bins);
+        run.lines[p] = timed ? timeline_create(line_limit, line_bins)
+                             : timeline_create_order(line_limit, line_bins);
         assert_non_null(run.lines[p]);
     }
 }
@@ -107,6 +111,10 @@ static void put(uint32_t p, uint32_t c, uint32_t r, const char *func,
 
         record.start_us = run.start_us[p] + (uint64_t) from + ahead;
         record.end_us = run.start_us[p] + (uint64_t) to + ahead;
+    } else { /* written some time later, each process at its own times */
+        timeline_add_time(run.lines[p], record.exec_us,
+                          run.start_us[p] +
+                              ((uint64_t) to / WRITTEN_US + 1) * WRITTEN_US);
     }
     assert_int_equal(timeline_add(run.lines[p], &record), 0);
 }
@@ -1155,32 +1163,67 @@ static void kept_late(void **state)
     struct stop stops[OPS];
 
     (void) state;
-    for (unsigned k = 0; k < 2; k++)
+    for (unsigned k = 0; k < 4; k++)
         for (uint64_t seed = 0; seed < 5; seed++) {
+            bool onset = k % 2, timed = k < 2;
             size_t n = 0;
             struct judge *j;
 
-            for (unsigned i = from[k]; i < OPS; i++)
+            for (unsigned i = from[onset]; i < OPS; i++)
                 stops[n++] = (struct stop){5, i, 100};
             cut_lines(true);
-            j = make_stops(USUAL, stops, n, seed, true);
+            j = make_stops(USUAL, stops, n, seed, timed);
             assert_true(j->kept && judge_speaks(j));
+            assert_true(j->kept_stalls == timed);
+            assert_near(j->followed, timed ? j->clock_us / j->run_us : 0.1);
             assert_int_equal(j->n, 1);
             assert_int_equal(j->answers->process, 5);
-            assert_int_equal(j->answers->kind, k ? JUDGE_ONSET : JUDGE_LATE);
+            assert_int_equal(j->answers->kind,
+                             onset ? JUDGE_ONSET : JUDGE_LATE);
             assert_true(fabs(j->answers->excess_us - 100.0 * n) < 10.0 * n);
             /* of eight that vary by 40 us, the last one is at 36 */
             assert_true(j->answers->cost_us > 60.0 * n &&
                         j->answers->cost_us < 105.0 * n);
-            assert_true(!k || fabs(j->answers->from - 0.7) < 0.04);
+            /* by durations a bin may be of two blocks */
+            assert_true(!onset ||
+                        fabs(j->answers->from - 0.7) < (timed ? 0.04 : 0.07));
             assert_true(j->processes[5].later == UINT64_MAX);
             end(j);
             cut_lines(false);
-            j = make_stops(USUAL, stops, n, seed, true);
+            j = make_stops(USUAL, stops, n, seed, timed);
             assert_false(judge_speaks(j));
-            assert_int_equal(j->n, k ? 0 : 1); /* of the start */
+            assert_int_equal(j->n, onset ? 0 : 1); /* of the start */
             end(j);
         }
+    whole_lines();
+}
+
+/* By durations alone what a process lacks would count as its own time: if that
+ * may be worth a search, the start is all that is judged. */
+static void kept_lacking(void **state)
+{
+    (void) state;
+    for (unsigned without = 0; without < 2; without++) {
+        struct simjob_random random = {without};
+        struct judge *j;
+        uint32_t c;
+
+        cut_lines(true);
+        begin(8, false);
+        c = add_comm(0, 8);
+        for (unsigned i = 0; i < OPS; i++) {
+            for (uint32_t p = 0; p < 8; p++)
+                run.clock[p] += 200 + 400 * random_unit(&random);
+            meet_without(c, 0, 500,
+                         without && i > OPS / 2 && i % 20 == 0 ? 3
+                                                               : UINT32_MAX);
+        }
+        j = judge();
+        assert_true(j->usable && j->part);
+        assert_true(j->kept == !without);
+        assert_int_equal(j->n, 0);
+        end(j);
+    }
     whole_lines();
 }
 
@@ -1292,7 +1335,8 @@ int main(void)
         cmocka_unit_test(stalls_of_all),  cmocka_unit_test(stalls_of_late),
         cmocka_unit_test(stalls_again),   cmocka_unit_test(stalls_alone),
         cmocka_unit_test(kept_once),      cmocka_unit_test(kept_rare),
-        cmocka_unit_test(kept_many),      cmocka_unit_test(kept_late),
+        cmocka_unit_test(kept_many),      cmocka_unit_test(kept_lacking),
+        cmocka_unit_test(kept_late),
         cmocka_unit_test(kept_clean),     cmocka_unit_test(kept_least),
         cmocka_unit_test(heats),          cmocka_unit_test(few_named),
         cmocka_unit_test(few_silent),     cmocka_unit_test(few_two),
