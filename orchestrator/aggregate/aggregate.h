@@ -532,6 +532,9 @@ struct jp_hang {
      * sentences, or is "", and ages may be 0, unknown */
     bool dumps;
     const char *table; /* of csv/, with all operations; NULL: none */
+    /* when its recording ended as it does at the end of a process or of its
+     * last communicator, since 1970; 0: it did not, or the time is unknown */
+    int64_t closed_us;
 };
 
 /* A process that wrote a recording, also one without operations. Sorted by

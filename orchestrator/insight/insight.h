@@ -143,6 +143,15 @@ int crash_findings(const struct jp_nodes *nodes,
                    const struct jp_result *result, struct jp_crash *crash,
                    struct jp_findings *findings);
 
+/* Says in the findings of a hang whether the processes that hold up the others
+ * had ended: clearly before all others, as slurmstepd or the node's agent saw
+ * it, or by the end of their recordings. nodes and result may be NULL. -1: no
+ * memory. */
+int crash_of_hang(const struct jp_nodes *nodes,
+                  const struct jp_processes *processes,
+                  const struct jp_result *result, const struct jp_crash *crash,
+                  struct jp_findings *findings);
+
 /* Fills crash from the ends of the workers of one attempt: those whose launcher
  * had started its workers anew so many times. mended: it did so again. NONE:
  * no end of them was seen, or all ended well. -1: no memory. */
