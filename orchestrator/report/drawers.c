@@ -254,7 +254,7 @@ bool drawer_quality(const struct jp_report *report, char *buf)
     double coverage = report->verdict->coverage;
     char share[JP_PLAIN_FIGURE];
 
-    if (!quality_has_nccl(report))
+    if (!quality_has_nccl(report) || quality_in_place(report))
         return TELL("no records of NCCL");
     return coverage >= 0
                ? TELL("%s of the records", plain_share(coverage, share))

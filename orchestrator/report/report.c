@@ -364,7 +364,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
     put_findings(out, report);
     put_job(out, report);
     fputs("\nData\n", out);
-    if (quality_has_nccl(report))
+    if (quality_has_nccl(report) && !quality_in_place(report))
         put_quality(out, report);
     put_feature_lines(out, report, FEATURE_FIGURES, false);
     put_feature_lines(out, report, FEATURE_OPERATIONS, false);

@@ -852,7 +852,7 @@ static void put_books(const struct jp_report *report, FILE *out)
     const struct jp_result *r = report->result;
 
     fputs("<p class=\"books\">Bookkeeping", out);
-    if (r && quality_has_nccl(report))
+    if (r && quality_has_nccl(report) && !quality_in_place(report))
         fprintf(out, ": %s record%s in %s file%s",
                 FIG_COUNT(r->quality.records), plural(r->quality.records),
                 FIG_COUNT(r->quality.files), plural(r->quality.files));
