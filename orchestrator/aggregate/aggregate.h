@@ -70,6 +70,7 @@ struct jp_comm {
     uint64_t ops_complete; /* operations with a record of each rank */
     uint64_t records;
     uint64_t bytes;       /* sum of message sizes over operations */
+    uint64_t sizeless;    /* of ops: those of which no size was recorded */
     uint64_t time_us;     /* sum over operations of the longest rank's time */
     uint64_t p2p_records; /* Send and Recv; records does not include them */
     /* Sums of the recorder's counters over all ranks, including Send and Recv.
@@ -251,6 +252,7 @@ struct jp_window {
     uint32_t phase;   /* as in struct jp_op */
     uint64_t ops, bytes, time_us;
     double busbw_mean;
+    uint64_t sizeless; /* as in struct jp_comm */
 };
 
 /* How long a process had at least one operation (collective, Send or Recv) in
