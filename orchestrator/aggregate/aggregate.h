@@ -116,7 +116,8 @@ struct jp_rank {
     int64_t pid;
     uint64_t instance, device;
     int64_t restarts; /* how often its launcher had started its workers anew,
-                         or as found by generations.c; -1: unknown */
+                         or its attempt or program as found by generations.c;
+                         -1: unknown */
     uint64_t records;
     uint64_t timed_ops;
     uint64_t last_ops;    /* timed operations in which it came last */
@@ -251,8 +252,8 @@ struct jp_window {
     const char *coll; /* one of coll_names */
     uint32_t phase;   /* as in struct jp_op */
     uint64_t ops, bytes, time_us;
-    double busbw_mean;
     uint64_t sizeless; /* as in struct jp_comm */
+    double busbw_mean;
 };
 
 /* How long a process had at least one operation (collective, Send or Recv) in
@@ -447,6 +448,9 @@ struct jp_quality {
      * exist, the larger of ranks_seen and the largest n_ranks; 0: unknown.
      * short_comms: communicators of which a rank has no records. */
     uint32_t ranks_seen, ranks_expected, short_comms;
+    /* programs that the tasks ran one after the other, each to its end, which
+     * are numbered as attempts (generations.c); 0: none were found */
+    uint32_t programs;
     struct jp_file_note *notes; /* the first 100, in order of path */
     size_t n_notes;
     uint64_t notes_left_out;
@@ -528,15 +532,15 @@ struct jp_hang {
     int64_t pid;
     uint64_t instance; /* as in struct jp_rank */
     char host[256];
+    /* when its recording ended as it does at the end of a process or of its
+     * last communicator, since 1970; 0: it did not, or the time is unknown */
+    int64_t closed_us;
     struct jp_hang_op ops[JP_HANG_OPS];
     size_t n_ops;
     /* it is known by dumps of PyTorch's Flight Recorder: text has whole
      * sentences, or is "", and ages may be 0, unknown */
     bool dumps;
     const char *table; /* of csv/, with all operations; NULL: none */
-    /* when its recording ended as it does at the end of a process or of its
-     * last communicator, since 1970; 0: it did not, or the time is unknown */
-    int64_t closed_us;
 };
 
 /* A process that wrote a recording, also one without operations. Sorted by

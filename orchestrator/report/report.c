@@ -124,7 +124,7 @@ static int put_attempts(const struct jp_report *report, FILE *out)
     if (!a || !*a->text)
         return 0;
     fputc('\n', out);
-    fputs("Attempts: ", out);
+    fputs(a->programs ? "Programs: " : "Attempts: ", out);
     text_out_wrap(out, 10, 2, a->text);
     if (!a->n)
         return 0;

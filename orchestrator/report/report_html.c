@@ -598,7 +598,8 @@ static const struct jp_html_section html_sections[] = {
      "share is neither lost time nor a measure of overlap.",
      JP_HTML_WIDE, .put = html_busy_put, .figure = drawer_busy},
     {"attempts", "Attempts",
-     "The ranks were started anew. Each attempt has processes and "
+     "The ranks were started anew, or the tasks ran several programs one "
+     "after the other. Each attempt or program has processes and "
      "communicators of its own, which are judged on their own.",
      JP_HTML_WIDE, .table = &table_attempts, .figure = drawer_attempts},
     {"operations", "Operations",

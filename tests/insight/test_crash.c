@@ -790,6 +790,16 @@ static void test_attempts(void **state)
                                 "between them; each of the 2 failures began "
                                 "on n2");
     attempts_fini(&a);
+    /* the same of programs that follow each other */
+    r.quality.programs = 3;
+    assert_int_equal(attempts_find(&x, &step, &r, &a), 0);
+    assert_true(a.programs);
+    assert_non_null(strstr(a.text,
+                           "3 programs, which the tasks ran one after "
+                           "the other: each is judged by itself; 6.00 s "
+                           "without an operation between them"));
+    attempts_fini(&a);
+    r.quality.programs = 0;
     /* a process without a time: what was lost is not known */
     busy[2].state = JP_BUSY_UNTIMED;
     assert_int_equal(attempts_find(&x, &step, &r, &a), 0);
@@ -812,16 +822,6 @@ static void test_attempts(void **state)
     processes_fini(&x.processes);
 }
 
-/* Where no operation has ended, recordings tell how many ranks there are. */
-static void test_expected_ranks(void **state)
-{
-    struct jp_recorded recorded[8] = {0};
-    struct jp_result r = {.recorded = recorded, .n_recorded = 8};
-    struct jp_nodes launch = {.step_tasks = 2};
-
-    (void) state;
-    for (int i = 0; i < 8; i++)
-        recorded[i].launched.restarts = -1;
 /* Of a hang it is said whether those who are missing had ended. */
 static void test_hang(void **state)
 {
@@ -930,6 +930,16 @@ static void test_hang(void **state)
     }
 }
 
+/* Where no operation has ended, recordings tell how many ranks there are. */
+static void test_expected_ranks(void **state)
+{
+    struct jp_recorded recorded[8] = {0};
+    struct jp_result r = {.recorded = recorded, .n_recorded = 8};
+    struct jp_nodes launch = {.step_tasks = 2};
+
+    (void) state;
+    for (int i = 0; i < 8; i++)
+        recorded[i].launched.restarts = -1;
     assert_int_equal(expected_ranks(NULL, &launch, &r), 8);
     launch.step_tasks = 16; /* half of the tasks have left nothing */
     assert_int_equal(expected_ranks(NULL, &launch, &r), 16);
@@ -1041,9 +1051,9 @@ int main(void)
         cmocka_unit_test(test_workers),
         cmocka_unit_test(test_attempt),
         cmocka_unit_test(test_attempts),
+        cmocka_unit_test(test_hang),
         cmocka_unit_test(test_in_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-        cmocka_unit_test(test_hang),
