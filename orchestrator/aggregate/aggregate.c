@@ -86,6 +86,8 @@ static bool name_rank(const struct jp_hangs *hangs,
     hang->pid = process->pid;
     hang->instance = process_instance(process->pid_namespace, process->start);
     snprintf(hang->host, sizeof(hang->host), "%s", process->host);
+    if (process->final && process->last_ns > 0)
+        hang->closed_us = process->last_ns / 1000;
     return true;
 }
 

@@ -70,6 +70,7 @@ struct jp_comm {
     uint64_t ops_complete; /* operations with a record of each rank */
     uint64_t records;
     uint64_t bytes;       /* sum of message sizes over operations */
+    uint64_t sizeless;    /* of ops: those of which no size was recorded */
     uint64_t time_us;     /* sum over operations of the longest rank's time */
     uint64_t p2p_records; /* Send and Recv; records does not include them */
     /* Sums of the recorder's counters over all ranks, including Send and Recv.
@@ -115,7 +116,8 @@ struct jp_rank {
     int64_t pid;
     uint64_t instance, device;
     int64_t restarts; /* how often its launcher had started its workers anew,
-                         or as found by generations.c; -1: unknown */
+                         or its attempt or program as found by generations.c;
+                         -1: unknown */
     uint64_t records;
     uint64_t timed_ops;
     uint64_t last_ops;    /* timed operations in which it came last */
@@ -250,6 +252,7 @@ struct jp_window {
     const char *coll; /* one of coll_names */
     uint32_t phase;   /* as in struct jp_op */
     uint64_t ops, bytes, time_us;
+    uint64_t sizeless; /* as in struct jp_comm */
     double busbw_mean;
 };
 
@@ -445,6 +448,9 @@ struct jp_quality {
      * exist, the larger of ranks_seen and the largest n_ranks; 0: unknown.
      * short_comms: communicators of which a rank has no records. */
     uint32_t ranks_seen, ranks_expected, short_comms;
+    /* programs that the tasks ran one after the other, each to its end, which
+     * are numbered as attempts (generations.c); 0: none were found */
+    uint32_t programs;
     struct jp_file_note *notes; /* the first 100, in order of path */
     size_t n_notes;
     uint64_t notes_left_out;
@@ -526,6 +532,9 @@ struct jp_hang {
     int64_t pid;
     uint64_t instance; /* as in struct jp_rank */
     char host[256];
+    /* when its recording ended as it does at the end of a process or of its
+     * last communicator, since 1970; 0: it did not, or the time is unknown */
+    int64_t closed_us;
     struct jp_hang_op ops[JP_HANG_OPS];
     size_t n_ops;
     /* it is known by dumps of PyTorch's Flight Recorder: text has whole

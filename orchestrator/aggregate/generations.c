@@ -1,16 +1,19 @@
 /* generations.c - attempts of which no launcher has told: a script that starts
- * its program again after a death, a supervisor, Ray.
+ * its program again after a death, a supervisor, Ray; and programs that tasks
+ * run one after the other.
  *
  * Processes that share a communicator are of one generation, and so are
  * processes of different communicators whose times overlap. A later generation
  * is a new attempt if
  * - all of its operations began after all of those of the one before,
  * - the one before did not end properly: the recording of one of its processes
- *   has no final block, because the process died or was killed,
+ *   has no final block, because the process died or was killed; or each of its
+ *   processes is of a task that had one in the attempt before, as where a
+ *   script runs two programs (numbered as attempts, as each has all ranks),
  * - both have a process on the same host, and
  * - the operations' times of all processes are known.
- * Otherwise all are one attempt: programs that run one after the other, and end
- * properly, are none. Where launchers have told counts that differ
+ * Otherwise all are one attempt: jobs one after the other of which each has
+ * tasks of its own are none. Where launchers have told counts that differ
  * (TORCHELASTIC_RESTART_COUNT), these are right, and nothing is looked for.
  * Processes that live on and make new communicators are one generation.
  */
@@ -229,9 +232,38 @@ static bool share_host(const struct generations *g, int64_t attempt,
     return false;
 }
 
+/* Whether a process of the attempt was of the same task of Slurm as this
+ * writer. The writers are sorted by host. */
+static bool has_task(const struct generations *g, int64_t attempt, size_t of)
+{
+    const struct recfile_process *p = process_of(g, of);
+    size_t i = of;
+
+    while (i && !strcmp(process_of(g, i - 1)->host, p->host))
+        i--;
+    for (; i < g->n && !strcmp(process_of(g, i)->host, p->host); i++)
+        if (g->writers[group_of(g, i)].attempt == attempt &&
+            process_of(g, i)->procid == p->procid)
+            return true;
+    return false;
+}
+
+/* Whether each process of a group is of a task that had a process in the
+ * attempt, too. */
+static bool has_same_tasks(const struct generations *g, int64_t attempt,
+                           size_t group)
+{
+    for (size_t i = 0; i < g->n; i++)
+        if (group_of(g, i) == group &&
+            (process_of(g, i)->procid < 0 || !has_task(g, attempt, i)))
+            return false;
+    return true;
+}
+
 /* Numbers the generations. Returns how many there are; 1 if any two that follow
- * each other are no attempts. */
-static int64_t number_groups(struct generations *g)
+ * each other are no attempts. *cuts: how many of them did not end properly, of
+ * those that another one followed. */
+static int64_t number_groups(struct generations *g, int64_t *cuts)
 {
     size_t n = 0;
     int64_t attempt = 0;
@@ -251,8 +283,10 @@ static int64_t number_groups(struct generations *g)
         struct writer *w = &g->writers[g->by_time[i]];
 
         if (w->from_us > end_us) {
-            if (!cut || !share_host(g, attempt, g->by_time[i]))
+            if (cut ? !share_host(g, attempt, g->by_time[i])
+                    : !has_same_tasks(g, attempt, g->by_time[i]))
                 return 1;
+            *cuts += cut;
             attempt++;
             cut = false;
             end_us = w->to_us;
@@ -270,12 +304,15 @@ static int64_t number_groups(struct generations *g)
 static void find_untold(struct generations *g)
 {
     struct source_facts *files = g->b->files;
+    int64_t n, cuts = 0;
 
     if (g->n < 2 || !take_times(g))
         return;
     join_by_comms(g);
-    if (number_groups(g) < 2)
+    n = number_groups(g, &cuts);
+    if (n < 2)
         return;
+    g->b->result->quality.programs = cuts ? 0 : (uint32_t) n;
     for (size_t i = 0; i < g->b->walk->n_logs; i++) {
         struct recfile_process *p = &files[i].process;
         size_t at =

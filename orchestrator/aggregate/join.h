@@ -308,7 +308,8 @@ struct join_member {
 
 /* The sums over a closed communicator's operations. */
 struct join_sums {
-    uint64_t ops, ops_complete, bytes, time_us; /* as in struct jp_comm */
+    /* as in struct jp_comm */
+    uint64_t ops, ops_complete, bytes, sizeless, time_us;
     /* Timed operations. All its ranks have the same number, because a complete
      * operation has all of them. */
     uint64_t timed_ops, shortest_us;

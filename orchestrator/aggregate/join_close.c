@@ -89,6 +89,7 @@ static void emit(struct walk *w, uint64_t sn, const struct join_row *row,
     w->sums->ops++;
     w->sums->ops_complete += row->n == w->comm->n_ranks;
     w->sums->bytes = num_add(w->sums->bytes, row->bytes);
+    w->sums->sizeless += !row->bytes;
     w->sums->time_us = num_add(w->sums->time_us, row->exec_max);
 }
 

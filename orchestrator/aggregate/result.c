@@ -220,6 +220,7 @@ static int fill_comm(struct jp_comm *comm, const struct join_comm *from)
     comm->ops = from->sums.ops;
     comm->ops_complete = from->sums.ops_complete;
     comm->bytes = from->sums.bytes;
+    comm->sizeless = from->sums.sizeless;
     comm->time_us = from->sums.time_us;
     return comm->name ? 0 : -1;
 }

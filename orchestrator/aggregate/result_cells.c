@@ -451,6 +451,7 @@ static void add_op(struct slices *s, const struct jp_op *op)
                                 .phase = op->phase};
     w->ops++;
     w->bytes = num_add(w->bytes, op->bytes);
+    w->sizeless += !op->bytes;
     w->time_us = num_add(w->time_us, op->exec_max_us);
     if (op->n_busbw) {
         w->busbw_mean += op_busbw_gbs(op); /* a sum until flush() */

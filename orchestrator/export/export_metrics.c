@@ -257,8 +257,9 @@ static double *new_cell(const struct report *r, const char *const *v,
     return metrics_add(r->set, METRICS_COLL, "jobprof", r->job, NULL, NULL,
                        *v[OP_NAME] ? v[OP_NAME] : "unknown",
                        comm ? comm->n_nodes : NULL, v[OP_RANKS], v[OP_COLL],
-                       metrics_size_text(bytes, size, sizeof(size)), NULL,
-                       r->step, NULL);
+                       bytes ? metrics_size_text(bytes, size, sizeof(size))
+                             : "unknown",
+                       NULL, r->step, NULL);
 }
 
 /* The place in the cache of a row's cell. */

@@ -1,6 +1,6 @@
-/* attempts.c - the attempts of a job whose ranks were started anew: when each
- * ran, how it ended, what was lost until the next one, and what was found in
- * it.
+/* attempts.c - the attempts of a job whose ranks were started anew, or the
+ * programs that its tasks ran one after the other: when each ran, how it ended,
+ * what was lost until the next one, and what was found in it.
  *
  * A program may also restart within its processes: all of them abort their
  * communicators with operations in flight and make new ones. No launcher tells
@@ -178,10 +178,17 @@ static void write_text(struct jp_attempts *out)
         same += *a->host && !strcmp(a->host, host);
     }
     sentence_init(&s, out->text, sizeof(out->text));
+    if (out->programs)
+        sentence_add(&s,
+                     "%s programs, which the tasks ran one after the other: "
+                     "each is judged by itself",
+                     FIG_COUNT(out->n));
     if (known)
-        sentence_add(&s, "%s attempts, %s without an operation between them",
-                     FIG_COUNT(out->n), FIG_US((double) lost_us));
-    else
+        sentence_add(&s, "%s%s%s without an operation between them",
+                     out->programs ? "" : FIG_COUNT(out->n),
+                     out->programs ? "" : " attempts, ",
+                     FIG_US((double) lost_us));
+    else if (!out->programs)
         sentence_add(&s, "%s attempts", FIG_COUNT(out->n));
     if (faults > 1 && same == faults)
         sentence_add(&s, "each of the %s failures began on %.60s",
@@ -376,6 +383,7 @@ int attempts_find(const struct jp_insight *insight,
         take_times(&s, result, out);
         rc = nodes ? take_ends(&s, nodes, out) : 0;
         take_findings(&s, out);
+        out->programs = result->quality.programs > 0;
         write_text(out);
     } else {
         attempts_fini(out);

@@ -4,7 +4,8 @@
  * Each task's end is one of four ways (crash_way_of). crash_findings is the
  * entry, judge_ends() the decision: a lost node, else the first task that ended
  * by itself before any kill, else the first kill. insight.h has the rules in
- * words.
+ * words. crash_of_hang looks only whether the processes that a hang is about
+ * had ended.
  */
 #include "orchestrator/insight/insight.h"
 
@@ -1142,6 +1143,232 @@ int crash_findings(const struct jp_nodes *nodes,
     judge_ends(nodes, processes, result, crash);
     answer(nodes, crash, findings->hypotheses);
     return add_fault(crash, processes, findings);
+}
+
+/* --- the ends of processes that hold up a hang -----------------------------
+ */
+
+/* Of the processes that are not in the operation that hangs. */
+struct left {
+    const struct jp_processes *processes;
+    const bool *is_absent; /* by process */
+    struct end *ends;      /* of those that are absent */
+    size_t n, n_absent;
+    size_t first;         /* its end, of those that ended before all others */
+    size_t first_is;      /* ... and its process */
+    size_t n_before;      /* how many these are */
+    const struct end *of; /* the one that is compared */
+    int64_t next_us;      /* from there to the next other end; -1: none */
+};
+
+/* Returns a process's end: as a task, or as what a task has started. */
+static struct end end_of(const struct jp_nodes *nodes,
+                         const struct jp_process *who)
+{
+    for (size_t i = 0; i < nodes->n_nodes; i++) {
+        const struct jp_node *node = &nodes->nodes[i];
+
+        if (strcmp(node->hostname, who->host) != 0)
+            continue;
+        for (size_t k = 0; k < node->n_tasks; k++)
+            if (who->task >= 0 && node->tasks[k].gtid == who->task)
+                return (struct end){node, &node->tasks[k]};
+        for (size_t k = 0; k < node->n_workers; k++)
+            if (node->workers[k].pid == who->pid &&
+                node->workers[k].instance == who->instance)
+                return (struct end){node, &node->workers[k]};
+    }
+    return (struct end){NULL, NULL};
+}
+
+/* Whether the end of another process did not clearly come after left->of. Keeps
+ * how long after it the next one came. */
+static bool is_not_after(struct left *left, struct end end)
+{
+    int64_t after;
+
+    for (size_t i = 0; i < left->n; i++)
+        if (left->ends[i].task == end.task)
+            return false;
+    if (!is_before(*left->of, end))
+        return true;
+    after = between(*left->of, end);
+    if (left->next_us < 0 || after < left->next_us)
+        left->next_us = after;
+    return false;
+}
+
+/* Whether an end came clearly before those of all processes that are in the
+ * operation: of the tasks, or of the workers. False without others. */
+static bool is_before_others(const struct jp_nodes *nodes, struct left *left,
+                             const struct end *end)
+{
+    left->of = end;
+    left->next_us = -1;
+    for (size_t i = 0; i < nodes->n_nodes; i++) {
+        const struct jp_node *node = &nodes->nodes[i];
+        bool workers = end->task->is_worker;
+        const struct jp_task *list = workers ? node->workers : node->tasks;
+        size_t n = workers ? node->n_workers : node->n_tasks;
+
+        for (size_t k = 0; k < n; k++)
+            if ((!workers || list[k].restarts == end->task->restarts) &&
+                is_not_after(left, (struct end){node, &list[k]}))
+                return false;
+    }
+    return left->next_us >= 0;
+}
+
+/* Marks the processes of a hang that are not in its operation, or of which that
+ * is not known; of a hang in logs, the one that it names. */
+static void mark_absent(const struct jp_processes *processes,
+                        const struct jp_result *r, const struct jp_finding *f,
+                        bool *is_absent)
+{
+    const struct jp_hang *hang = &r->hang;
+    const struct jp_hang_op *op = hang->n_ops ? &hang->ops[0] : NULL;
+
+    if (f->process >= 0)
+        is_absent[f->process] = true;
+    if (!op || hang->dumps || op->comm < 0 || op->comm != hang->comm ||
+        op->sn != hang->sn)
+        return;
+    for (uint32_t i = 0; i < op->n_ranks; i++) {
+        size_t rank = op->states[i] == JP_HANG_ABSENT ||
+                              op->states[i] == JP_HANG_UNKNOWN
+                          ? processes_rank(processes, r, (size_t) op->comm, i)
+                          : SIZE_MAX;
+
+        if (rank != SIZE_MAX)
+            is_absent[processes->of_rank[rank]] = true;
+    }
+}
+
+/* "with exit status 0", "by SIGKILL"; "" if it is not known. */
+static char *say_status(const struct jp_task *task, char *buf, size_t size)
+{
+    int signal = signal_of(task->status);
+
+    if (task->status < 0)
+        snprintf(buf, size, "%s", "");
+    else if (signal)
+        snprintf(buf, size, " by %s", crash_signal_name(signal));
+    else
+        snprintf(buf, size, " with exit status %d", WEXITSTATUS(task->status));
+    return buf;
+}
+
+/* Finds those that ended before the others. -1: no memory. */
+static int find_left(const struct jp_nodes *nodes, struct left *left)
+{
+    const struct jp_processes *p = left->processes;
+    size_t *of = calloc(p->n + 1, sizeof(*of));
+    int64_t next_us = -1;
+
+    left->ends = calloc(p->n + 1, sizeof(*left->ends));
+    if (!of || !left->ends) {
+        free(of);
+        return -1;
+    }
+    for (size_t i = 0; i < p->n; i++) {
+        struct end end = left->is_absent[i] ? end_of(nodes, &p->list[i])
+                                            : (struct end){NULL, NULL};
+
+        left->n_absent += left->is_absent[i];
+        if (!end.task)
+            continue;
+        of[left->n] = i;
+        left->ends[left->n++] = end;
+    }
+    for (size_t i = 0; i < left->n; i++) {
+        if (!is_before_others(nodes, left, &left->ends[i]))
+            continue;
+        if (left->n_before++ && left->next_us <= next_us)
+            continue;
+        next_us = left->next_us; /* the longest before: the first one */
+        left->first = i;
+        left->first_is = of[i];
+    }
+    left->next_us = next_us;
+    free(of);
+    return 0;
+}
+
+/* Writes it as a clause. */
+static void write_left(const struct left *left, const struct jp_result *r,
+                       struct jp_finding *f)
+{
+    const struct jp_process *who = &left->processes->list[left->first_is];
+    const struct jp_task *task = left->ends[left->first].task;
+    char name[JP_PROCESS_NAME_LEN], how[40];
+
+    say_status(task, how, sizeof(how));
+    processes_describe(left->processes, r, who, name);
+    if (left->n_before > 1)
+        snprintf(f->ended, sizeof(f->ended),
+                 "%s of the processes that are missing had ended, the first of "
+                 "them %s%s at %s, %s before the first of the others",
+                 FIG_COUNT(left->n_before), name, how,
+                 FIG_UTC((uint64_t) task->end_us),
+                 FIG_US((double) left->next_us));
+    else
+        snprintf(f->ended, sizeof(f->ended),
+                 "%s had ended%s at %s, %s before the first of the others",
+                 f->process == (int64_t) left->first_is && left->n_absent == 1
+                     ? "its process"
+                     : name,
+                 how, FIG_UTC((uint64_t) task->end_us),
+                 FIG_US((double) left->next_us));
+}
+
+/* Whether the named process closed its recording while the others still
+ * waited; where all are ended together, each closes its own. */
+static bool is_closed_before(const struct jp_hang *hang)
+{
+    int64_t until_us = hang->since_us + (int64_t) hang->age_us;
+
+    return hang->closed_us && hang->since_us &&
+           (double) (until_us - hang->closed_us) >=
+               limits_get(JP_LIMIT_CRASH_CLOCKS);
+}
+
+int crash_of_hang(const struct jp_nodes *nodes,
+                  const struct jp_processes *processes,
+                  const struct jp_result *result, const struct jp_crash *crash,
+                  struct jp_findings *findings)
+{
+    struct jp_finding *f = findings->n &&
+                                   findings->at[0].kind == JP_FINDING_HANG
+                               ? &findings->at[0]
+                               : NULL;
+    bool *is_absent = f && result ? calloc(processes->n + 1, 1) : NULL;
+    struct left left = {.processes = processes, .is_absent = is_absent};
+    int rc = 0;
+
+    if (!f || !result)
+        return 0;
+    if (!is_absent)
+        return -1;
+    mark_absent(processes, result, f, is_absent);
+    if (nodes && nodes->over)
+        rc = find_left(nodes, &left);
+    if (rc == 0 && left.n_before)
+        write_left(&left, result, f);
+    else if (rc == 0 && !left.n && f->process >= 0 &&
+             is_closed_before(&result->hang))
+        snprintf(f->ended, sizeof(f->ended),
+                 "its recording was closed at %s, as at the end of a process",
+                 FIG_UTC((uint64_t) result->hang.closed_us));
+    /* how the tasks ended says the same of the first one */
+    if (*f->ended && (!left.n_before || left.n_before > 1 || !crash->task ||
+                      crash->task != left.ends[left.first].task)) {
+        struct jp_sentence text = {f->text, sizeof(f->text), 1};
+
+        sentence_add(&text, "%s", f->ended);
+    }
+    free(left.ends);
+    free(is_absent);
+    return rc;
 }
 
 /* Makes a view of the nodes whose tasks are the workers of one attempt. -1: no

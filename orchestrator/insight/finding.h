@@ -155,9 +155,11 @@ struct jp_finding {
     char phase[RECORD_MAX_PHASE + 1];
     double phase_share, phase_us;
     uint64_t phase_times, phase_of;
-    char text[800]; /* one clause: who, where, how much, with all figures; of a
-                       traced rank, what it did longer */
-    char next[160]; /* what to do about it */
+    char ended[400]; /* of a hang: a clause that processes which hold up the
+                        others had ended; "": that is not known */
+    char text[800];  /* one clause: who, where, how much, with all figures; of a
+                        traced rank, what it did longer */
+    char next[160];  /* what to do about it */
 };
 
 struct jp_hypotheses;

@@ -824,8 +824,11 @@ struct jp_insight *insight_run(const struct jp_jobconf *conf,
     } else {
         answer_rest(&x->hypotheses, "no record");
     }
-    if (rc < 0 || crash_findings(nodes, &x->processes, result, &x->crash,
-                                 &x->findings) < 0) {
+    if (rc < 0 ||
+        crash_findings(nodes, &x->processes, result, &x->crash, &x->findings) <
+            0 ||
+        crash_of_hang(nodes, &x->processes, result, &x->crash, &x->findings) <
+            0) {
         insight_destroy(x);
         return NULL;
     }

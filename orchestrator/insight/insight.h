@@ -143,6 +143,15 @@ int crash_findings(const struct jp_nodes *nodes,
                    const struct jp_result *result, struct jp_crash *crash,
                    struct jp_findings *findings);
 
+/* Says in the findings of a hang whether the processes that hold up the others
+ * had ended: clearly before all others, as slurmstepd or the node's agent saw
+ * it, or by the end of their recordings. nodes and result may be NULL. -1: no
+ * memory. */
+int crash_of_hang(const struct jp_nodes *nodes,
+                  const struct jp_processes *processes,
+                  const struct jp_result *result, const struct jp_crash *crash,
+                  struct jp_findings *findings);
+
 /* Fills crash from the ends of the workers of one attempt: those whose launcher
  * had started its workers anew so many times. mended: it did so again. NONE:
  * no end of them was seen, or all ended well. -1: no memory. */
@@ -160,7 +169,8 @@ void crash_set_in(struct jp_crash *crash, const char *operation,
 /* The attempts of a job whose ranks were started anew. An elastic launcher
  * (torchrun --max-restarts) starts all its workers anew after one of them has
  * died. The new ones make new communicators, so each process, and each finding
- * about one, is of one attempt. */
+ * about one, is of one attempt. So are those of programs that tasks run one
+ * after the other. */
 struct jp_attempt {
     uint32_t number;    /* 1 is the first */
     uint32_t restarts;  /* by the launcher's count */
@@ -181,6 +191,8 @@ struct jp_attempt {
 struct jp_attempts {
     struct jp_attempt *list; /* in order; NULL: there is one attempt, or none */
     size_t n;
+    bool programs;  /* they are programs that followed each other, and not
+                       starts of one program */
     char text[400]; /* one sentence about all; without a list: that the program
                        has restarted within its processes, or "" */
 };

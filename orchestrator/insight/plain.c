@@ -552,6 +552,8 @@ static void add_hang(struct text *t, const struct jp_finding *f,
     if (hang->since_us > 0)
         add(t, " since %s,", TIME_OF_DAY((double) hang->since_us));
     add(t, " for at least %s.", FIG_US((double) hang->age_us));
+    if (f && *f->ended)
+        add(t, " %c%s.", toupper((unsigned char) *f->ended), f->ended + 1);
 }
 
 /* --- tasks that died ------------------------------------------------------ */

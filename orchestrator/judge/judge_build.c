@@ -485,6 +485,17 @@ static uint32_t count_values(const uint64_t *values, size_t n, uint64_t *sorted)
     return differ;
 }
 
+/* Where the work of a process starts, by the attempt or program that it is of.
+ * Two that follow each other may do the same operations, but nobody waits for a
+ * process of the other one. */
+static uint64_t start_of(const struct build *b, size_t process)
+{
+    const struct jp_process *who = &b->p->list[process];
+    int64_t attempt = b->r->ranks[b->p->by_process[who->first]].restarts;
+
+    return attempt > 0 ? hash_word(ROLE_START, (uint64_t) attempt) : 0;
+}
+
 /* Sets the role of each process. 0 or -1. */
 static int find_roles(struct build *b)
 {
@@ -497,11 +508,13 @@ static int find_roles(struct build *b)
 
     if (rc < 0)
         goto out;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        work[i] = start_of(b, i);
         for (size_t k = b->kind_at[i]; k < b->kind_at[i + 1]; k++)
             work[i] += hash_word(
                 b->kinds[k].name,
                 (uint64_t) lround(log(b->kinds[k].count) / log(STEP)));
+    }
     roles = count_values(work, n, sorted);
     for (int round = 0; round < ROUNDS; round++) {
         for (size_t i = 0; i < n; i++)

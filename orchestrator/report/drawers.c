@@ -254,7 +254,7 @@ bool drawer_quality(const struct jp_report *report, char *buf)
     double coverage = report->verdict->coverage;
     char share[JP_PLAIN_FIGURE];
 
-    if (!quality_has_nccl(report))
+    if (!quality_has_nccl(report) || quality_in_place(report))
         return TELL("no records of NCCL");
     return coverage >= 0
                ? TELL("%s of the records", plain_share(coverage, share))
@@ -277,12 +277,15 @@ bool drawer_run(const struct jp_report *report, char *buf)
     return x && x->run_us > 0 ? TELL("%s", FIG_US(x->run_us)) : false;
 }
 
-/* "3 attempts" */
+/* "3 attempts", "2 programs" */
 bool drawer_attempts(const struct jp_report *report, char *buf)
 {
     size_t n = report->insight ? report->insight->attempts.n : 0;
 
-    return n ? TELL("%s attempt%s", FIG_COUNT(n), plural(n)) : false;
+    return n ? TELL("%s %s%s", FIG_COUNT(n),
+                    report->insight->attempts.programs ? "program" : "attempt",
+                    plural(n))
+             : false;
 }
 
 /* "AllReduce of 2 MiB: 104 to 175 GB/s" */

@@ -250,9 +250,16 @@ static void tile_data(const struct jp_report *report,
     uint32_t of = expected_ranks(report->conf, report->nodes, r);
     const char *what = report->verdict->coverage >= 0 ? "of the records"
                                                       : "records";
-    char share[JP_PLAIN_FIGURE];
+    const struct feature *in_place = quality_in_place(report);
+    char share[JP_PLAIN_FIGURE], figure[DRAWER_FIGURE];
 
     t->label = "Data";
+    if (in_place && in_place->sections && in_place->sections->figure &&
+        in_place->sections->figure(report, figure)) {
+        SAY(t->value, "%.40s", figure);
+        SAY(t->note, "of %s; no records of NCCL", in_place->title);
+        return;
+    }
     if (!r || !r->quality.records) {
         SAY(t->value, "none");
         SAY(t->note, "no record");

@@ -452,7 +452,8 @@ JP_GETTER(kind_change, kind, {
 static const struct jp_column kind_columns[] = {
     {"comm_type", JP_COL_TEXT, 0, 0, 1, 0, "Type", .none = "", FIELD(type)},
     {"coll", JP_COL_TEXT, 0, 0, 2, 0, "Function", .none = "", FIELD(coll)},
-    {"msg_size_bytes", JP_COL_BYTES, 0, 0, 3, 0, "Size", FIELD(bytes)},
+    {"msg_size_bytes", JP_COL_BYTES, JP_MAYBE, 0, 3, 0, "Size", FIELD(bytes),
+     JP_IF(struct kind, bytes)},
     {"steps", JP_COL_COUNT, JP_TIP, 0, 4, 0, "Steps",
      "that have it among their heaviest", .get = get_kind_steps},
     {"least_gbs", JP_COL_GBS, JP_TIP, 0, 5, 0, "GB/s least",

@@ -401,6 +401,17 @@ bool quality_has_nccl(const struct jp_report *report)
            (report->result && report->result->quality.files);
 }
 
+const struct feature *quality_in_place(const struct jp_report *report)
+{
+    if (report->conf || (report->result && report->result->quality.files))
+        return NULL;
+    for (size_t i = 0; feature_registry[i]; i++)
+        if (feature_registry[i]->role == FEATURE_OPERATIONS &&
+            report_has(report, feature_registry[i]))
+            return feature_registry[i];
+    return NULL;
+}
+
 const char *quality_judged(const struct jp_report *report,
                            char buf[JP_HYPOTHESES_LINE])
 {
@@ -473,13 +484,12 @@ static const char *explain_kind(const char *kind)
            "all ranks lost does not show.";
 }
 
-int quality_html(const struct jp_report *report, FILE *out)
+/* Writes how complete the records are, and what they cost. */
+static void put_figures(const struct jp_report *report, FILE *out)
 {
     double coverage = report->verdict->coverage;
     char share[128], warmup[JP_WARMUP_TEXT];
 
-    if (!quality_has_nccl(report))
-        return 0;
     fputs("<dl>\n", out);
     /* < 0: coverage is unknown */
     snprintf(share, sizeof(share), "%s%s",
@@ -524,6 +534,14 @@ int quality_html(const struct jp_report *report, FILE *out)
                       expected_planned_loss(report->conf));
     fprintf(out, "</dl><p class=\"note\">%s</p>\n",
             explain_kind(quality_expected_kind(report)));
+}
+
+int quality_html(const struct jp_report *report, FILE *out)
+{
+    if (!quality_has_nccl(report))
+        return 0;
+    if (!quality_in_place(report))
+        put_figures(report, out);
     if (report->result)
         quality_html_notes(out, report->result->quality.notes,
                            report->result->quality.n_notes,

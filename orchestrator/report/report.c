@@ -124,7 +124,7 @@ static int put_attempts(const struct jp_report *report, FILE *out)
     if (!a || !*a->text)
         return 0;
     fputc('\n', out);
-    fputs("Attempts: ", out);
+    fputs(a->programs ? "Programs: " : "Attempts: ", out);
     text_out_wrap(out, 10, 2, a->text);
     if (!a->n)
         return 0;
@@ -364,7 +364,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
     put_findings(out, report);
     put_job(out, report);
     fputs("\nData\n", out);
-    if (quality_has_nccl(report))
+    if (quality_has_nccl(report) && !quality_in_place(report))
         put_quality(out, report);
     put_feature_lines(out, report, FEATURE_FIGURES, false);
     put_feature_lines(out, report, FEATURE_OPERATIONS, false);

@@ -598,7 +598,8 @@ static const struct jp_html_section html_sections[] = {
      "share is neither lost time nor a measure of overlap.",
      JP_HTML_WIDE, .put = html_busy_put, .figure = drawer_busy},
     {"attempts", "Attempts",
-     "The ranks were started anew. Each attempt has processes and "
+     "The ranks were started anew, or the tasks ran several programs one "
+     "after the other. Each attempt or program has processes and "
      "communicators of its own, which are judged on their own.",
      JP_HTML_WIDE, .table = &table_attempts, .figure = drawer_attempts},
     {"operations", "Operations",
@@ -852,7 +853,7 @@ static void put_books(const struct jp_report *report, FILE *out)
     const struct jp_result *r = report->result;
 
     fputs("<p class=\"books\">Bookkeeping", out);
-    if (r && quality_has_nccl(report))
+    if (r && quality_has_nccl(report) && !quality_in_place(report))
         fprintf(out, ": %s record%s in %s file%s",
                 FIG_COUNT(r->quality.records), plural(r->quality.records),
                 FIG_COUNT(r->quality.files), plural(r->quality.files));

@@ -127,6 +127,11 @@ extern const size_t quality_n_items;
  * profile of the registry, or of only figures such as utilisation, has not. */
 bool quality_has_nccl(const struct jp_report *report);
 
+/* Returns the feature whose data a folder has in place of records, such as
+ * dumps of PyTorch's Flight Recorder: counts of records would all be 0, and
+ * say nothing. NULL: records were read, or a step should have left some. */
+const struct feature *quality_in_place(const struct jp_report *report);
+
 /* Formats how small an effect would have been detected, and what was not
  * judged. Returns buf, or NULL if there are no records. */
 const char *quality_judged(const struct jp_report *report,

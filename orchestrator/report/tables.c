@@ -97,6 +97,8 @@ static const char *const hca_paths[] = {"PIX", "PXB",  "P2C",
 
 JP_GETTER(comm_id, jp_comm, value_text(v, at->id))
 JP_GETTER(comm_type, jp_comm, value_text(v, comm_type_name(at->type)))
+/* a sum over some of the operations would be too small */
+JP_GETTER(comm_bytes, jp_comm, value_known(v, !at->sizeless, at->bytes))
 JP_GETTER(comm_hosts, jp_comm, v->type = JP_VALUE_LIST; v->list = at->hosts;
           v->n = at->n_hosts)
 JP_GETTER(comm_hca_path, jp_comm, value_name(v, at->hca_path))
@@ -239,8 +241,9 @@ static const struct jp_column comms[] = {
      "with records of all ranks", FIELD(ops_complete)},
     {"records", JP_COL_COUNT, JP_CSV, 17, 0, 0, NULL, "of collectives",
      FIELD(records)},
-    {"bytes", JP_COL_BYTES, JP_CSV | JP_TIP, 19, 8, 7, "Data",
-     "sum of message sizes", FIELD(bytes)},
+    {"bytes", JP_COL_BYTES, JP_CSV | JP_MAYBE | JP_TIP, 19, 8, 7, "Data",
+     "sum of message sizes; unknown: of an operation none is recorded",
+     .get = get_comm_bytes},
     {"time_us", JP_COL_US, JP_CSV | JP_TIP | JP_BAR, 20, 9, 8, "Time",
      "sum over operations of the longest rank's time", FIELD(time_us)},
     {"evidence", JP_COL_TEXT, JP_CSV | JP_MAYBE, 13, 0, 0, NULL,
@@ -353,8 +356,9 @@ static const struct jp_column cells[] = {
      .get = get_cell_type, JP_WORDS(comm_types)},
     {"coll", JP_COL_TEXT, JP_CSV, 2, 2, 2, "Function", "NCCL's function",
      .width = 13, FIELD(coll)},
-    {"msg_size_bytes", JP_COL_BYTES, JP_CSV | JP_TIP, 3, 3, 3, "Size",
-     "of the message", FIELD(bytes)},
+    {"msg_size_bytes", JP_COL_BYTES, JP_CSV | JP_MAYBE | JP_TIP, 3, 3, 3,
+     "Size", "of the message; unknown: it is not recorded", FIELD(bytes),
+     JP_IF(struct jp_cell, bytes)},
     {"ops", JP_COL_COUNT, JP_CSV | JP_TIP, 4, 4, 4, "Ops",
      "operations joined over their ranks", FIELD(ops)},
     {"records", JP_COL_COUNT, JP_CSV, 5, 0, 0, NULL, "of these operations",
@@ -624,6 +628,7 @@ JP_GETTER(op_coll, jp_op,
                             ? row->result->coll_names[at->coll]
                             : ""))
 JP_GETTER(op_phase, jp_op, value_text(v, result_phase(row->result, at->phase)))
+JP_GETTER(window_bytes, jp_window, value_known(v, !at->sizeless, at->bytes))
 JP_GETTER(window_phase, jp_window,
           value_text(v, result_phase(row->result, at->phase)))
 /* Tables with tens of millions of rows use these direct writers. */
@@ -659,8 +664,9 @@ static const struct jp_column ops[] = {
     {"coll", JP_COL_TEXT, JP_CSV, .help = "NCCL's function",
      .get = get_op_coll},
     {"sn", JP_COL_RANK, JP_CSV, .help = "sequence number", FIELD(sn)},
-    {"msg_size_bytes", JP_COL_BYTES, JP_CSV, .help = "of the message",
-     FIELD(bytes)},
+    {"msg_size_bytes", JP_COL_BYTES, JP_CSV | JP_MAYBE,
+     .help = "of the message; unknown: it is not recorded", FIELD(bytes),
+     IF(bytes)},
     {"n_ranks", JP_COL_COUNT, JP_CSV, .help = "the communicator's size",
      .csv = csv_op_n_ranks},
     {"records", JP_COL_COUNT, JP_CSV, .help = "one a rank", FIELD(n)},
@@ -751,8 +757,9 @@ static const struct jp_column pairs[] = {
     {"func", JP_COL_TEXT, JP_CSV | JP_TIP, 5, 5, 0, "Recorded by",
      "Send: by the sender, Recv: by the receiver", FIELD(func)},
     {"count", JP_COL_COUNT, JP_CSV, 6, 6, 0, "Count", "messages", FIELD(count)},
-    {"bytes", JP_COL_BYTES, JP_CSV | JP_BAR, 7, 7, 0, "Data", "of them",
-     FIELD(bytes)},
+    {"bytes", JP_COL_BYTES, JP_CSV | JP_MAYBE | JP_BAR, 7, 7, 0, "Data",
+     "of them; unknown: it is not recorded", FIELD(bytes),
+     JP_IF(struct jp_p2p, bytes)},
     {"exec_us", JP_COL_US, JP_CSV | JP_TIP, 8, 8, 0, "Time", "sum",
      FIELD(exec_us)},
     {"mean", JP_COL_GBS, JP_CSV | JP_MAYBE, 9, 9, 0, "GB/s mean",
@@ -797,8 +804,9 @@ static const struct jp_column node_pairs[] = {
     {"pairs", JP_COL_COUNT, JP_CSV | JP_TIP, 4, 4, 4, "Pairs", "of ranks",
      .width = 7, FIELD(pairs)},
     {"count", JP_COL_COUNT, JP_CSV, 5, 5, 5, "Count", "messages", FIELD(count)},
-    {"bytes", JP_COL_BYTES, JP_CSV | JP_BAR, 6, 6, 6, "Data", "of them",
-     FIELD(bytes)},
+    {"bytes", JP_COL_BYTES, JP_CSV | JP_MAYBE | JP_BAR, 6, 6, 6, "Data",
+     "of them; unknown: it is not recorded", FIELD(bytes),
+     JP_IF(struct jp_p2p_node, bytes)},
     {"exec_us", JP_COL_US, JP_CSV | JP_TIP, 7, 7, 0, "Time", "sum",
      FIELD(exec_us)},
     {"mean", JP_COL_GBS, JP_CSV | JP_MAYBE | JP_TIP, 8, 8, 7, "GB/s mean",
@@ -851,10 +859,10 @@ static const struct jp_column algorithms[] = {
      "NCCL's word: LL, LL128, SIMPLE", .get = get_algo_proto},
     {"records", JP_COL_COUNT, JP_CSV | JP_BAR, 6, 6, 0, "Records", "of them",
      FIELD(records)},
-    {"bytes_min", JP_COL_BYTES, JP_CSV, 7, 7, 0, "From", "smallest message",
-     FIELD(bytes_min)},
-    {"bytes_max", JP_COL_BYTES, JP_CSV, 8, 8, 0, "To", "largest message",
-     FIELD(bytes_max)},
+    {"bytes_min", JP_COL_BYTES, JP_CSV | JP_MAYBE, 7, 7, 0, "From",
+     "smallest message", FIELD(bytes_min), JP_IF(struct jp_algo, bytes_min)},
+    {"bytes_max", JP_COL_BYTES, JP_CSV | JP_MAYBE, 8, 8, 0, "To",
+     "largest message", FIELD(bytes_max), JP_IF(struct jp_algo, bytes_max)},
     {"comm_index", JP_COL_RANK, 0, 2, 0, 0, NULL,
      "index of the communicator in comms", FIELD(comm)},
 };
@@ -893,8 +901,9 @@ static const struct jp_column windows[] = {
      .get = get_window_name},
     {"coll", JP_COL_TEXT, JP_CSV, 5, .help = "NCCL's function", FIELD(coll)},
     {"ops", JP_COL_COUNT, JP_CSV, 6, .help = "by dump_min_us", FIELD(ops)},
-    {"bytes", JP_COL_BYTES, JP_CSV, 7, .help = "sum of message sizes",
-     FIELD(bytes)},
+    {"bytes", JP_COL_BYTES, JP_CSV | JP_MAYBE, 7,
+     .help = "sum of message sizes; unknown: of an operation none is recorded",
+     .get = get_window_bytes},
     {"time_us", JP_COL_US, JP_CSV, 8,
      .help = "sum over operations of the longest rank's time", FIELD(time_us)},
     {"mean", JP_COL_GBS, JP_CSV | JP_MAYBE, 9, .help = "bus bandwidth",

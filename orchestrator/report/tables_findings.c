@@ -317,7 +317,8 @@ static const struct jp_column attempts[] = {
     {"number", JP_COL_RANK, 0, 1, 1, 1, "Attempt", "1 is the first",
      FIELD(number), .width = 8},
     {"restarts", JP_COL_RANK, 0, 2,
-     .help = "how often the launcher had started its workers anew",
+     .help = "how often the launcher had started its workers anew, or how many "
+             "programs the tasks had run before",
      FIELD(restarts)},
     {"processes", JP_COL_COUNT, 0, 3, 2, 2, "Processes", "with records",
      FIELD(processes), .width = 9},
@@ -346,8 +347,9 @@ static const struct jp_column attempts[] = {
 const struct jp_table table_attempts = {
     .name = "attempts",
     .json = "attempts",
-    .help = "one row per attempt of a job whose ranks were started anew; none "
-            "if they were not",
+    .help =
+        "one row per attempt of a job whose ranks were started anew, or per "
+        "program that its tasks ran one after the other; none if neither",
     JP_COLUMNS(attempts),
     .count = count_attempts,
     .find = find_attempt,

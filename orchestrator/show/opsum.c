@@ -750,7 +750,7 @@ static const struct jp_column row_columns[] = {
     {"func", JP_COL_TEXT, 0, 3, 0, 3, .raw = 3, .title = "function",
      .width = 16, CHARS(func)},
     {"bytes", JP_COL_BYTES, 0, 4, 0, 4, .raw = 4, .title = "bytes",
-     .brief = "size", .width = 14, FIELD(bytes)},
+     .brief = "size", .width = 14, FIELD(bytes), IF(bytes)},
     {"ops", JP_COL_COUNT, 0, 5, 0, 5, .raw = 5, .title = "records", .width = 10,
      .drops = 4, FIELD(ops)},
     {"exec_min_us", JP_COL_US, 0, 6, 0, 6, .raw = 6, .title = "min us",

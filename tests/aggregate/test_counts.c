@@ -21,11 +21,12 @@ static struct jp_result *run(const char *dir, unsigned threads)
     return result_of(dir, &options);
 }
 
-/* A recorder's file of process `process`: one AllReduce of a rank of a
- * communicator, at a time, with counters. */
+/* A recorder's file of process `process` of a task: one AllReduce of a rank of
+ * a communicator, at a time, with counters. */
 static void put_process_at(const char *dir, const char *name, unsigned process,
-                           const struct jpr_comm *of, uint64_t mono_ns,
-                           bool final, uint64_t lost, uint64_t left_out)
+                           unsigned task, const struct jpr_comm *of,
+                           uint64_t mono_ns, bool final, uint64_t lost,
+                           uint64_t left_out)
 {
     const struct jpr_comm comm = {.known = true,
                                   .id = of->id,
@@ -44,7 +45,7 @@ static void put_process_at(const char *dir, const char *name, unsigned process,
     f = fopen(path, "w");
     assert_non_null(f);
     maker = jpr_maker_create(f);
-    jpr_maker_header(maker, "h", 1 + process, process, "JOBPROF_X=1: unknown");
+    jpr_maker_header(maker, "h", 1 + process, task, "JOBPROF_X=1: unknown");
     jpr_maker_comm(maker, &comm);
     jpr_maker_times(&op, mono_ns, 10);
     jpr_maker_op(maker, &op);
@@ -57,8 +58,8 @@ static void put_process(const char *dir, const char *name, unsigned process,
                         const struct jpr_comm *of, bool final, uint64_t lost,
                         uint64_t left_out)
 {
-    put_process_at(dir, name, process, of, JPR_MAKER_MONO_NS, final, lost,
-                   left_out);
+    put_process_at(dir, name, process, process, of, JPR_MAKER_MONO_NS, final,
+                   lost, left_out);
 }
 
 /* The same in a communicator of two ranks. */
@@ -139,7 +140,7 @@ static void counts_ranks_of_attempts_once(void **state)
                                         .n_ranks = second ? 5 : 4};
 
             snprintf(name, sizeof(name), "%u.jpr", i);
-            put_process_at(*state, name, i, &of,
+            put_process_at(*state, name, i, i, &of,
                            JPR_MAKER_MONO_NS + second * JPR_MAKER_MONO_NS,
                            second || !cut, 0, 0);
         }
@@ -154,6 +155,42 @@ static void counts_ranks_of_attempts_once(void **state)
             result_destroy(r);
         }
     }
+}
+
+/* Two programs, one after the other, each to its end: of one set of tasks they
+ * have its ranks once; of the tasks of two jobs they are two jobs. */
+static void counts_ranks_of_programs_once(void **state)
+{
+    struct jp_result *r;
+    char name[16];
+
+    for (unsigned same = 0; same < 2; same++) {
+        for (unsigned i = 0; i < 8; i++) {
+            const struct jpr_comm of = {
+                .id = 1 + i / 4, .rank = i % 4, .n_ranks = 4};
+
+            snprintf(name, sizeof(name), "%u.jpr", i);
+            put_process_at(*state, name, i, same ? i % 4 : i, &of,
+                           JPR_MAKER_MONO_NS + i / 4 * JPR_MAKER_MONO_NS, true,
+                           0, 0);
+        }
+        r = run(*state, 1);
+        assert_int_equal(r->quality.ranks_seen, same ? 4 : 8);
+        assert_int_equal(r->quality.ranks_expected, same ? 4 : 8);
+        assert_int_equal(r->quality.programs, same ? 2 : 0);
+        for (size_t i = 0; i < r->n_ranks; i++)
+            assert_int_equal(r->ranks[i].restarts,
+                             same ? r->ranks[i].pid > 4 : -1);
+        result_destroy(r);
+    }
+    /* one of the second program is of another task */
+    put_process_at(*state, "7.jpr", 7, 9,
+                   &(struct jpr_comm){.id = 2, .rank = 3, .n_ranks = 4},
+                   2 * JPR_MAKER_MONO_NS, true, 0, 0);
+    r = run(*state, 1);
+    assert_int_equal(r->quality.ranks_seen, 8);
+    assert_int_equal(r->quality.programs, 0);
+    result_destroy(r);
 }
 
 /* Counted once every file has counters and every rank was seen. */
@@ -356,6 +393,7 @@ int main(void)
         IN_DIR(counts_what_the_recorder_counted),
         IN_DIR(counts_ranks_by_processes),
         IN_DIR(counts_ranks_of_attempts_once),
+        IN_DIR(counts_ranks_of_programs_once),
         IN_DIR(sees_one_id_of_two_communicators),
         IN_DIR(counts_in_any_order),
         IN_DIR(needs_records),

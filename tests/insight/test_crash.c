@@ -790,6 +790,16 @@ static void test_attempts(void **state)
                                 "between them; each of the 2 failures began "
                                 "on n2");
     attempts_fini(&a);
+    /* the same of programs that follow each other */
+    r.quality.programs = 3;
+    assert_int_equal(attempts_find(&x, &step, &r, &a), 0);
+    assert_true(a.programs);
+    assert_non_null(strstr(a.text,
+                           "3 programs, which the tasks ran one after "
+                           "the other: each is judged by itself; 6.00 s "
+                           "without an operation between them"));
+    attempts_fini(&a);
+    r.quality.programs = 0;
     /* a process without a time: what was lost is not known */
     busy[2].state = JP_BUSY_UNTIMED;
     assert_int_equal(attempts_find(&x, &step, &r, &a), 0);
@@ -810,6 +820,114 @@ static void test_attempts(void **state)
     assert_int_equal(a.n, 0);
     assert_int_equal(attempts_find(&x, NULL, NULL, &a), 0);
     processes_fini(&x.processes);
+}
+
+/* Of a hang it is said whether those who are missing had ended. */
+static void test_hang(void **state)
+{
+    enum { A = JP_HANG_ABSENT, I = JP_HANG_IN, U = JP_HANG_UNKNOWN };
+    const struct job ended = {.rows = {{1, SIGTERM, 60000},
+                                       {1, SIGTERM, 60000},
+                                       {2, SIGTERM, 60000},
+                                       {2, EXIT(0), 1000}}};
+    const struct job two = {.rows = {{1, SIGTERM, 60000},
+                                     {1, SIGTERM, 60000},
+                                     {2, EXIT(7), 3000},
+                                     {2, EXIT(0), 1000}}};
+    /* it leaves when told, the others are killed KillWait later */
+    const struct job told = {.rows = {{1, SIGKILL, 90000},
+                                      {1, EXIT(0), 60050},
+                                      {2, SIGKILL, 90000},
+                                      {2, EXIT(0), 60000}}};
+    /* closed: when the recording of rank 3 was closed, s; absent: states; task:
+     * rank 3 is a task whose end is known */
+    const struct {
+        const struct job *job;
+        uint8_t states[4];
+        int64_t closed;
+        bool task;
+        const char *says;
+    } rows[] = {
+        {&ended,
+         {I, I, I, A},
+         0,
+         true,
+         "its process had ended with exit status 0 at 1970-01-12 13:46:41 UTC, "
+         "59.0 s before the first of the others"},
+        {&ended,
+         {I, I, I, U},
+         0,
+         true,
+         "rank 3 (n2, pid 103) had ended with exit status 0 at 1970-01-12"},
+        {&two,
+         {I, I, A, A},
+         0,
+         true,
+         "2 of the processes that are missing had ended, the first of them "
+         "rank 3 (n2, pid 103) with exit status 0 at 1970-01-12 13:46:41 UTC, "
+         "59.0 s "
+         "before the first of the others"},
+        {&two, {I, I, I, A}, 0, true, "2.00 s before the first of the others"},
+        {&told, {I, I, I, A}, 0, true, ""},
+        {&told, {I, I, I, A}, 5, true, ""},
+        {&ended, {I, I, I, A}, 0, false, ""},
+        {&ended,
+         {I, I, I, A},
+         5,
+         false,
+         "its recording was closed at 1970-01-12 13:46:45 UTC, as at the end "
+         "of "
+         "a process"},
+        /* with the others */
+        {&ended, {I, I, I, A}, 60, false, ""},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct jp_comm comm = {
+            .id = "0x1", .name = (char *) "dp", .n_ranks = 4, .ranks_seen = 4};
+        struct jp_rank ranks[4];
+        uint8_t states[4];
+        int64_t in_job[4] = {0, 1, 2, 3};
+        struct jp_result r = {
+            .comms = &comm, .n_comms = 1, .ranks = ranks, .n_ranks = 4};
+        struct jp_processes p;
+        struct jp_findings findings = {0};
+        struct jp_crash crash = {0};
+        struct jp_finding *f;
+        bool named = rows[i].states[3] == A;
+
+        make(rows[i].job, true);
+        for (uint32_t k = 0; k < 4; k++)
+            ranks[k] = (struct jp_rank){
+                .rank = k,
+                .host = nodes[k / 2].hostname,
+                .pid = 100 + (int64_t) k + (k == 3 && !rows[i].task ? 50 : 0),
+                .restarts = -1,
+                .records = 1};
+        memcpy(states, rows[i].states, sizeof(states));
+        r.hang = (struct jp_hang){
+            .operations = 1,
+            .sn = 9,
+            .since_us = (T0 + 2) * INT64_C(1000000),
+            .age_us = 58000000,
+            .closed_us =
+                rows[i].closed ? (T0 + rows[i].closed) * INT64_C(1000000) : 0,
+            .n_ops = 1};
+        r.hang.ops[0] = (struct jp_hang_op){
+            .sn = 9, .n_ranks = 4, .states = states, .ranks = in_job};
+        assert_int_equal(processes_init_nodes(&p, &r, &step), 0);
+        f = findings_add(&findings, JP_FINDING_HANG);
+        assert_non_null(f);
+        strcpy(f->text, "rank 3 never entered");
+        f->process = named ? (int64_t) p.of_rank[3] : -1;
+        assert_int_equal(crash_of_hang(&step, &p, &r, &crash, &findings), 0);
+        if (!strstr(f->ended, rows[i].says) || (!*rows[i].says && *f->ended) ||
+            (*f->ended && !strstr(f->text, f->ended)))
+            fail_msg("row %zu: \"%s\" in \"%s\"", i, f->ended, f->text);
+        findings_fini(&findings);
+        processes_fini(&p);
+    }
 }
 
 /* Where no operation has ended, recordings tell how many ranks there are. */
@@ -933,6 +1051,7 @@ int main(void)
         cmocka_unit_test(test_workers),
         cmocka_unit_test(test_attempt),
         cmocka_unit_test(test_attempts),
+        cmocka_unit_test(test_hang),
         cmocka_unit_test(test_in_place),
     };
 
