@@ -383,7 +383,9 @@ struct feature {
 
     /* --- files of a report */
 
-    /* With a file in csv/. Ends with NULL; may be NULL. */
+    /* With a file in csv/. Ends with NULL; may be NULL. Columns with the
+     * members label and metric are metrics of `jobprof export openmetrics`, too
+     * (orchestrator/metrics/metrics.h). */
     const struct jp_table *const *tables;
     const struct feature_rows *rows; /* of some of these tables */
     /* In plots/, and if they have a name, in the data of the page, also without
