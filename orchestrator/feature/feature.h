@@ -320,6 +320,9 @@ struct feature {
     /* Whether a file that the user has named is only for this feature, so that
      * no other reader gets it. Called without data. */
     bool (*claims)(const char *path);
+    /* Names of files that jobprof has written for it beside the data, which no
+     * other reader gets; ends with NULL. NULL: none. */
+    const char *const *own_files;
     /* The i-th of its files that hold operations of NCCL, too, borrowed; NULL:
      * no more. `jobprof aggregate` gives them to reader. */
     const char *(*operations_file)(const void *data, size_t i);
@@ -513,6 +516,8 @@ void feature_notes(const struct feature_set *set,
                    void *arg);
 /* Whether a feature claims a file that the user has named. */
 bool feature_claims(const char *path);
+/* Whether a file of this name is among a feature's own_files. */
+bool feature_owns(const char *name);
 /* The k-th file of feature_registry[i] that holds operations; NULL: no more. */
 const char *feature_operations_file(const struct feature_set *set, size_t i,
                                     size_t k);
