@@ -398,8 +398,12 @@ struct feature {
      * then. */
     void (*json)(struct jp_json_stream *s, const char *key,
                  const struct jp_report *report);
-    /* Findings, as members of an open array. */
+    /* Findings, as elements of an open array (tables_finding of
+     * orchestrator/report/tables.h writes the members). */
     void (*findings)(struct jp_json_stream *s, const struct jp_report *report);
+    /* Their kinds, regular expressions for docs/summary.schema.json; ends with
+     * NULL. NULL: there are none. */
+    const char *const *finding_kinds;
     /* Lines in the block of data of summary.txt. */
     void (*lines)(const struct jp_report *report, FILE *out);
     /* Its part of summary.txt. NULL: its tables follow the block of data. */
