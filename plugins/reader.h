@@ -193,6 +193,9 @@ struct filekind_look {
     const char *head;   /* the first bytes, unpacked */
     size_t len;
     bool given; /* the user has named this file itself */
+    /* Whether jobprof writes files of this name, besides those that the walk
+     * knows. NULL: none. */
+    bool (*is_own_name)(const char *name);
 };
 
 /* Bytes of a file that a row gets. Properties of eight GPUs, which come first

@@ -3,13 +3,13 @@
 # features: copper nsys cuda clock util live evidence history trial upload
 # parquet flight gputime. One name is one copy without it; names with a comma
 # between them are taken out together. -t: tests of the copy are built, and the
-# programs among them that need no other program have to pass; some tests of
-# settings still have rows with the keys of several features.
+# programs among them that need no other program have to pass.
 #
 # A feature is its folders below orchestrator/, plugins/ and tests/, their lines
-# in Makefile.am and plugins/Makefile.inc, and its rows of the registries. The
-# rows are those of the symbols that the folders define. A test elsewhere is the
-# feature's if it includes a header of these folders or names its option.
+# in Makefile.am and plugins/Makefile.inc, its rows of the registries, and its
+# keys of etc/jobprof.conf. The rows are those of the symbols that the folders
+# define. A test elsewhere is the feature's if it includes a header of these
+# folders or names its option.
 # Takes some minutes for each copy; remove.test asks less of all features in
 # seconds. The copies are built in REMOVED_DIR, one after the other. Output is
 # TAP.
@@ -18,7 +18,7 @@
 set -u
 tests=
 [ "${1:-}" != -t ] || { tests=1; shift; }
-[ $# -gt 0 ] || { sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 2; }
+[ $# -gt 0 ] || { sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 2; }
 top=$(cd "$(dirname "$0")/../.." && pwd)
 # copies at one place let ccache help
 work=${REMOVED_DIR:-$(mktemp -d)} || exit 1
@@ -48,6 +48,9 @@ take_out() { # take_out NAME
     for symbol in $(symbols_of "$1"); do
         sed -i "/\\b$symbol\\b/d" "${registries[@]}"
     done
+    if [ -d "plugins/$1" ]; then
+        sed -i -e "/^$1 = {\$/,/^};\$/d" -e "/^ *##*$1 = /d" etc/jobprof.conf
+    fi
     rm -rf "orchestrator/$1" "plugins/$1" "tests/$1"
     sed -i "\\#/$1/[A-Za-z]*[.]inc#d" Makefile.am plugins/Makefile.inc
     sed -i -e "s#tests/$1/[a-z_]*[.][ch] *##g" -e '/^ *\\$/d' tests/Makefile.inc

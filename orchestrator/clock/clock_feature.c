@@ -23,6 +23,7 @@
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/report/tables.h"
 #include "plugins/clock/clock_launch.h"
+#include "plugins/clock/clock_read.h"
 
 /* Returns the clocks, or NULL if there are fewer than two. */
 static const struct jp_clocks *clocks_of(const struct jp_report *report)
@@ -406,11 +407,14 @@ static const char *find_missing(const struct summary_file *summary)
 static const struct jp_table *const clock_tables[] = {&table_clock,
                                                       &table_arrivals, NULL};
 
+static const char *const own_files[] = {CLOCK_FILE, NULL};
+
 const struct feature feature_clock = {
     .name = "clock",
     .title = "clocks",
     .role = FEATURE_FIGURES,
     .present = is_present,
+    .own_files = own_files,
     .figures = put_figures,
     .tables = clock_tables,
     .json = put_json,

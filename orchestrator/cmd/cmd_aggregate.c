@@ -802,7 +802,7 @@ static int read_inputs(struct arguments *a, struct jp_result **result,
     char *nodes;
     size_t n;
 
-    if (filekinds_find(&a->found, in.inputs, in.n, err) < 0)
+    if (filekinds_find(&a->found, in.inputs, in.n, feature_owns, err) < 0)
         return -1;
     print_found(a);
     if (feature_read_found(&a->found, &in, &a->features, err) < 0)

@@ -111,6 +111,7 @@ int cmd_options_usage(const struct cmd_options *options, const char *what);
 /* --- a program: the table of its commands -------------------------------- */
 
 struct jp_sitefile; /* common/sitefile.h */
+struct jp_table;    /* orchestrator/table/table.h */
 struct module_hang; /* plugins/module.h */
 
 struct command {
@@ -160,6 +161,10 @@ struct command {
                        void (*add)(void *arg, bool good, const char *check,
                                    const char *advice, const char *line),
                        void *arg);
+
+    /* Tables of metrics that its folder writes
+     * (orchestrator/metrics/metrics.h); ends with NULL. NULL: none. */
+    const struct jp_table *const *metrics;
 };
 
 /* An element of a list of commands. */

@@ -301,6 +301,8 @@ static const struct jp_html_section sections[] = {
     {.id = NULL},
 };
 
+static const char *const finding_kinds[] = {"copper_[a-z_]+", NULL};
+
 const struct feature feature_copper = {
     .name = COPPER_FEATURE,
     .title = "Copper",
@@ -324,6 +326,7 @@ const struct feature feature_copper = {
     .charts = copper_charts,
     .json = copper_report_json,
     .findings = copper_report_findings,
+    .finding_kinds = finding_kinds,
     .text = copper_report_text,
     .sections = sections,
     .files = copper_report_lists,

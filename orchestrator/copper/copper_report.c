@@ -14,6 +14,7 @@
 #include "orchestrator/report/chart.h"
 #include "orchestrator/report/gnuplot.h"
 #include "orchestrator/report/out.h"
+#include "orchestrator/report/tables.h"
 
 /* Returns true for the counters of remembered ENOENTs, which older daemons
  * do not have. */
@@ -290,32 +291,24 @@ void copper_report_findings(struct jp_json_stream *s,
                             const struct jp_report *report)
 {
     const struct jp_copper *c = copper_of(report);
-    static const char *const none[] = {"comm", "comm_index", "coll",
-                                       "rank", "world_rank", "share"};
 
     for (size_t i = 0; c && i < c->n_findings; i++) {
         const struct jp_copper_finding *f = &c->findings[i];
         const struct jp_copper_rank *r = &c->ranks[f->rank];
 
         json_stream_object(s, NULL);
-        json_stream_text(s, "kind", f->kind);
-        /* the keys of other findings, which do not apply to a daemon */
-        for (size_t k = 0; k < sizeof(none) / sizeof(*none); k++)
-            json_stream_null(s, none[k]);
-        json_stream_text(s, "host", r->host);
-        if (r->pid)
-            json_stream_int(s, "pid", r->pid);
-        else
-            json_stream_null(s, "pid");
-        /* of a slow daemon: the median of its level and its own figure */
-        json_stream_real(s, "from", f->from);
-        json_stream_real(s, "to", f->to);
-        if (isfinite(f->cost_us))
-            json_stream_count(s, "cost_us", (uint64_t) f->cost_us);
-        else
-            json_stream_null(s, "cost_us");
-        json_stream_text(s, "text", f->text);
-        json_stream_text(s, "next", "see that daemon in csv/copper_ranks.csv");
+        /* from and to of a slow daemon: the median of its level, and its own
+         * figure */
+        tables_finding(
+            s, &(struct tables_finding){.kind = f->kind,
+                                        .host = r->host,
+                                        .pid = r->pid,
+                                        .from = &f->from,
+                                        .to = &f->to,
+                                        .cost_us = &f->cost_us,
+                                        .text = f->text,
+                                        .next = "see that daemon in "
+                                                "csv/copper_ranks.csv"});
         json_stream_end_object(s);
     }
 }

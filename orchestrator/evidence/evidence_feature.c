@@ -198,12 +198,15 @@ static int show(const void *data, bool json, bool quiet, bool *complete,
 
 /* --- the feature ---------------------------------------------------------- */
 
+static const char *const own_files[] = {EVIDENCE_NAME, NULL};
+
 const struct feature feature_evidence = {
     .name = EVIDENCE_FEATURE,
     .title = "hang evidence",
     .role = FEATURE_OPERATIONS,
     .read_hang = read_hang,
     .collected = list_collected,
+    .own_files = own_files,
     .notes = put_notes,
     .destroy = destroy,
     .tables = tables_evidence,

@@ -3,7 +3,8 @@
  * Each table has a list of columns and a take_...() that adds its rows to
  * objects of the set (orchestrator/metrics/metrics.h): busy.csv makes the
  * ranks, ranks.csv adds to them, ops.csv makes cells of communicator, function
- * and size. summary.json has the step's own figures. */
+ * and size. summary.json has the step's own figures. Tables of features say by
+ * their columns what is a label and what a metric. */
 #include "orchestrator/export/export.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include "common/hash.h"
 #include "common/num.h"
 #include "common/vector.h"
+#include "orchestrator/feature/feature.h"
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/show/csvtable.h"
 
@@ -24,12 +26,17 @@
  * by a hash of their names. */
 enum { CACHE = 1024, NAME_BYTES = 64, PID_BYTES = 24 };
 
-/* An object of the set with METRICS_COLL: its communicator, function and
- * size. */
+/* What the means of an object of metrics_coll are made of. */
+struct sums {
+    double *values;
+    double log_busbw, n_busbw, us, n_us;
+};
+
+/* The sums of a communicator, function and size. */
 struct cell {
     char comm[NAME_BYTES], coll[NAME_BYTES]; /* comm: its id */
     uint64_t size;
-    double *values; /* NULL: free */
+    uint32_t sums; /* one more than its index; 0: free */
 };
 
 /* A communicator, as comms.csv describes it. */
@@ -54,6 +61,10 @@ struct report {
     struct process *processes; /* sorted by key */
     size_t n_processes;
     double first_us, last_us; /* of all operations; 0: unknown */
+    struct sums *sums;
+    size_t n_sums;
+    struct hash_table by_values;  /* of the sums, by their objects */
+    const struct jp_table *table; /* of a feature, which is read */
     struct cell cache[CACHE];
 };
 
@@ -135,7 +146,7 @@ static int take_busy(struct report *r, const char *const *v)
         snprintf(name, sizeof(name), "%.20s", v[0]);
     else
         snprintf(name, sizeof(name), "pid%.20s", v[2]);
-    p->values = metrics_add(r->set, METRICS_RANK, STEP(r), v[1], name);
+    p->values = metrics_add(r->set, &metrics_rank, STEP(r), v[1], name);
     if (!p->values)
         return -1;
     p->values[METRIC_BUSY] = real_of(v[5]);
@@ -254,7 +265,7 @@ static double *new_cell(const struct report *r, const char *const *v,
     comm = r->n_comms ? bsearch(&key, r->comms, r->n_comms, sizeof(key), by_id)
                       : NULL;
     /* labels in the order of the table of metrics */
-    return metrics_add(r->set, METRICS_COLL, "jobprof", r->job, NULL, NULL,
+    return metrics_add(r->set, &metrics_coll, "jobprof", r->job, NULL, NULL,
                        *v[OP_NAME] ? v[OP_NAME] : "unknown",
                        comm ? comm->n_nodes : NULL, v[OP_RANKS], v[OP_COLL],
                        bytes ? metrics_size_text(bytes, size, sizeof(size))
@@ -272,10 +283,24 @@ static size_t slot_of(const char *const *v, uint64_t size)
     return hash % CACHE;
 }
 
-/* Until settle_cells, the cells hold sums: logarithms of bandwidths, and times.
- * Their counts are stored in two values that this scope does not use. */
-#define N_BUSBW METRIC_OPERATIONS
-#define N_TIMES METRIC_IN_FLIGHT
+/* Finds or makes the sums of an object. Several communicators of one name share
+ * them. NULL: no memory. */
+static struct sums *sums_of(struct report *r, double *values)
+{
+    uint64_t hash = hash_word(hash_start(), (uintptr_t) values);
+    struct sums *sums;
+    uint32_t at;
+
+    for (size_t i = 0; (at = hash_next(&r->by_values, hash, &i)) != HASH_NONE;)
+        if (r->sums[at].values == values)
+            return &r->sums[at];
+    if (hash_add(&r->by_values, hash, (uint32_t) r->n_sums) < 0)
+        return NULL;
+    sums = row_of((void **) &r->sums, &r->n_sums, sizeof(*r->sums));
+    if (sums)
+        sums->values = values;
+    return sums;
+}
 
 /* Adds an operation to its cell: the logarithm of its bandwidth, as the mean is
  * a geometric one, and its time. */
@@ -283,51 +308,53 @@ static int take_op(struct report *r, const char *const *v)
 {
     double busbw = real_of(v[OP_BUSBW]), us = real_of(v[OP_EXEC]);
     uint64_t bytes = 0, size;
+    struct sums *sums;
     struct cell *c;
 
     num_parse_u64(v[OP_BYTES], 0, INT64_MAX, &bytes, NULL);
     size = metrics_size_first(bytes);
     c = &r->cache[slot_of(v, size)];
     /* metrics_add finds a cell that is not in the cache */
-    if (!c->values || c->size != size || strcmp(c->comm, v[OP_COMM]) ||
+    if (!c->sums || c->size != size || strcmp(c->comm, v[OP_COMM]) ||
         strcmp(c->coll, v[OP_COLL])) {
-        c->values = new_cell(r, v, bytes);
-        if (!c->values)
+        double *values = new_cell(r, v, bytes);
+
+        sums = values ? sums_of(r, values) : NULL;
+        if (!sums)
             return -1;
+        c->sums = (uint32_t) (sums - r->sums) + 1;
         c->size = size;
         snprintf(c->comm, sizeof(c->comm), "%s", v[OP_COMM]);
         snprintf(c->coll, sizeof(c->coll), "%s", v[OP_COLL]);
     }
+    sums = &r->sums[c->sums - 1];
     if (busbw > 0) {
-        add(&c->values[METRIC_COLL_BUSBW], log(busbw));
-        add(&c->values[N_BUSBW], 1);
+        sums->log_busbw += log(busbw);
+        sums->n_busbw++;
     }
     if (us > 0) {
-        add(&c->values[METRIC_COLL_TIME], us);
-        add(&c->values[N_TIMES], 1);
+        sums->us += us;
+        sums->n_us++;
     }
     return 0;
 }
 
-/* Turns the sums into means. first: index of this report's first object. */
-static void settle_cells(const struct report *r, size_t first)
+/* Turns the sums into means: the geometric one of bandwidths. */
+static void settle_cells(const struct report *r)
 {
-    for (size_t i = first; i < r->set->n; i++) {
-        double *v = r->set->objects[i]->values;
+    for (size_t i = 0; i < r->n_sums; i++) {
+        const struct sums *s = &r->sums[i];
 
-        if (r->set->objects[i]->scope != METRICS_COLL)
-            continue;
-        /* the geometric mean; NAN if there was none */
-        v[METRIC_COLL_BUSBW] = exp(v[METRIC_COLL_BUSBW] / v[N_BUSBW]);
-        v[METRIC_COLL_TIME] /= v[N_TIMES];
+        if (s->n_busbw > 0)
+            s->values[METRIC_BUSBW] = exp(s->log_busbw / s->n_busbw);
+        if (s->n_us > 0)
+            s->values[METRIC_TIME] = s->us / s->n_us;
     }
 }
 
 /* Makes the objects of all cells. 0, or -1 and err. */
 static int add_operations(struct report *r, struct jp_error *err)
 {
-    size_t first = r->set->n;
-
     if (read_table(r, "comms", comm_columns, N(comm_columns), take_comm, err) <
         0)
         return -1;
@@ -336,7 +363,63 @@ static int add_operations(struct report *r, struct jp_error *err)
         qsort(r->comms, r->n_comms, sizeof(*r->comms), by_id);
     if (read_table(r, "ops", op_columns, N(op_columns), take_op, err) < 0)
         return -1;
-    settle_cells(r, first);
+    settle_cells(r);
+    return 0;
+}
+
+/* --- features ------------------------------------------------------------- */
+
+/* Adds a row of a feature's table. */
+static int take_feature_row(struct report *r, const char *const *v)
+{
+    const char *texts[METRICS_LABELS] = {r->job, r->step};
+    size_t n = METRICS_OWN_LABELS, n_values = 0, column = 0;
+    double *values;
+
+    for (size_t i = 0; i < r->table->n_columns; i++)
+        if (r->table->columns[i].label)
+            texts[n++] = v[column++];
+    values = metrics_add_texts(r->set, r->table, texts);
+    for (size_t i = 0; values && i < r->table->n_columns; i++)
+        if (r->table->columns[i].metric)
+            values[n_values++] = real_of(v[column++]);
+    return values ? 0 : -1;
+}
+
+/* Adds the metrics among the columns of a feature's table. */
+static int add_feature_table(struct report *r, const struct jp_table *table,
+                             struct jp_error *err)
+{
+    const char *columns[CSVTABLE_COLUMNS];
+    size_t n = 0, n_labels = 0;
+
+    for (size_t i = 0; i < table->n_columns && n < CSVTABLE_COLUMNS; i++)
+        if (table->columns[i].label)
+            columns[n++] = table->columns[i].key;
+    n_labels = n;
+    for (size_t i = 0; i < table->n_columns && n < CSVTABLE_COLUMNS; i++)
+        if (table->columns[i].metric)
+            columns[n++] = table->columns[i].key;
+    if (n == n_labels)
+        return 0;
+    r->table = table;
+    errno = 0;
+    /* an older report may lack a column */
+    return read_table(r, table->name, columns, n, take_feature_row, err) < 0 &&
+                   errno != ENODATA
+               ? -1
+               : 0;
+}
+
+static int add_features(struct report *r, struct jp_error *err)
+{
+    for (size_t i = 0; feature_registry[i]; i++) {
+        const struct jp_table *const *table = feature_registry[i]->tables;
+
+        for (; table && *table; table++)
+            if (add_feature_table(r, *table, err) < 0)
+                return -1;
+    }
     return 0;
 }
 
@@ -348,7 +431,7 @@ static int add_findings(const struct report *r, double *node)
     node[METRIC_HANGS] = node[METRIC_LATE_RANKS] = 0;
     for (size_t i = 0; i < r->summary.n_findings; i++) {
         const char *kind = r->summary.findings[i].kind;
-        double *v = metrics_add(r->set, METRICS_FINDING, STEP(r), NULL, kind);
+        double *v = metrics_add(r->set, &metrics_finding, STEP(r), NULL, kind);
 
         if (!v)
             return -1;
@@ -363,17 +446,17 @@ static int add_findings(const struct report *r, double *node)
 static int add_step(const struct report *r)
 {
     const struct summary_file *s = &r->summary;
-    double *v = metrics_add(r->set, METRICS_STEP, STEP(r), NULL, s->job.user,
+    double *v = metrics_add(r->set, &metrics_step, STEP(r), NULL, s->job.user,
                             s->job.account, s->job.partition);
 
     if (!v)
         return -1;
     v[METRIC_INFO] = 1;
-    v = metrics_add(r->set, METRICS_VERDICT, STEP(r), NULL, s->verdict.word);
+    v = metrics_add(r->set, &metrics_verdict, STEP(r), NULL, s->verdict.word);
     if (!v)
         return -1;
     v[METRIC_VERDICT] = 1;
-    v = metrics_add(r->set, METRICS_NODE, STEP(r), NULL);
+    v = metrics_add(r->set, &metrics_node, STEP(r), NULL);
     if (!v)
         return -1;
     v[METRIC_COVERAGE] = s->quality.coverage;
@@ -419,11 +502,14 @@ int export_metrics(const char *step_dir, bool with_time,
         return -1;
     }
     name_step(r);
-    if (add_ranks(r, err) == 0 && add_operations(r, err) == 0)
+    if (add_ranks(r, err) == 0 && add_operations(r, err) == 0 &&
+        add_features(r, err) == 0)
         rc = add_step(r) < 0 ? error_set(err, "out of memory") : 0;
     for (size_t i = first; with_time && i < set->n; i++)
         set->objects[i]->time_s = time_of(r);
     summary_file_fini(&r->summary);
+    hash_fini(&r->by_values);
+    free(r->sums);
     free(r->comms);
     free(r->processes);
     free(r);

@@ -219,6 +219,18 @@ bool feature_claims(const char *path)
     return false;
 }
 
+bool feature_owns(const char *name)
+{
+    for (size_t i = 0; feature_registry[i]; i++) {
+        const char *const *own = feature_registry[i]->own_files;
+
+        for (; own && *own; own++)
+            if (!strcmp(name, *own))
+                return true;
+    }
+    return false;
+}
+
 const char *feature_operations_file(const struct feature_set *set, size_t i,
                                     size_t k)
 {

@@ -320,6 +320,9 @@ struct feature {
     /* Whether a file that the user has named is only for this feature, so that
      * no other reader gets it. Called without data. */
     bool (*claims)(const char *path);
+    /* Names of files that jobprof has written for it beside the data, which no
+     * other reader gets; ends with NULL. NULL: none. */
+    const char *const *own_files;
     /* The i-th of its files that hold operations of NCCL, too, borrowed; NULL:
      * no more. `jobprof aggregate` gives them to reader. */
     const char *(*operations_file)(const void *data, size_t i);
@@ -383,7 +386,9 @@ struct feature {
 
     /* --- files of a report */
 
-    /* With a file in csv/. Ends with NULL; may be NULL. */
+    /* With a file in csv/. Ends with NULL; may be NULL. Columns with the
+     * members label and metric are metrics of `jobprof export openmetrics`, too
+     * (orchestrator/metrics/metrics.h). */
     const struct jp_table *const *tables;
     const struct feature_rows *rows; /* of some of these tables */
     /* In plots/, and if they have a name, in the data of the page, also without
@@ -393,8 +398,12 @@ struct feature {
      * then. */
     void (*json)(struct jp_json_stream *s, const char *key,
                  const struct jp_report *report);
-    /* Findings, as members of an open array. */
+    /* Findings, as elements of an open array (tables_finding of
+     * orchestrator/report/tables.h writes the members). */
     void (*findings)(struct jp_json_stream *s, const struct jp_report *report);
+    /* Their kinds, regular expressions for docs/summary.schema.json; ends with
+     * NULL. NULL: there are none. */
+    const char *const *finding_kinds;
     /* Lines in the block of data of summary.txt. */
     void (*lines)(const struct jp_report *report, FILE *out);
     /* Its part of summary.txt. NULL: its tables follow the block of data. */
@@ -511,6 +520,8 @@ void feature_notes(const struct feature_set *set,
                    void *arg);
 /* Whether a feature claims a file that the user has named. */
 bool feature_claims(const char *path);
+/* Whether a file of this name is among a feature's own_files. */
+bool feature_owns(const char *name);
 /* The k-th file of feature_registry[i] that holds operations; NULL: no more. */
 const char *feature_operations_file(const struct feature_set *set, size_t i,
                                     size_t k);

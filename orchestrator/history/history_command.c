@@ -734,4 +734,5 @@ const struct command command_history = {
     .left = find_left,
     .earlier = find_earlier,
     .check_site = check_site,
+    .metrics = history_metrics,
 };

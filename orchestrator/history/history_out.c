@@ -295,20 +295,72 @@ static int put_json(const struct history_sum *sum,
 
 /* --- metrics -------------------------------------------------------------- */
 
-static const struct {
-    enum metric metric;
-    enum metrics_scope scope;
-} metrics[HISTORY_METRICS] = {
-    [HISTORY_METRIC_STEPS] = {METRIC_HISTORY_STEPS, METRICS_HISTORY_STEP},
-    [HISTORY_METRIC_FINDINGS] = {METRIC_HISTORY_FINDINGS,
-                                 METRICS_HISTORY_FINDING},
-    [HISTORY_METRIC_WAITS] = {METRIC_HISTORY_WAIT, METRICS_HISTORY_NODE},
-    [HISTORY_METRIC_BUSY] = {METRIC_HISTORY_GPU_BUSY, METRICS_HISTORY_ACCOUNT}};
+/* A value with its labels, see history_sum_metric. */
+struct series {
+    const char *first, *second;
+    double value;
+};
+
+#define LABEL(word, member)                                                    \
+    {                                                                          \
+        .label = (word), JP_FIELD(struct series, member)                       \
+    }
+#define METRIC(...)                                                            \
+    {                                                                          \
+        METRICS_OF(__VA_ARGS__), JP_FIELD(struct series, value)                \
+    }
+
+static const struct jp_column of_steps[] = {
+    LABEL("verdict", first),
+    LABEL("account", second),
+    METRIC("jobprof_history_step_total", METRICS_COUNTER, NULL, METRICS_HISTORY,
+           "Steps with a report."),
+};
+static const struct jp_column of_findings[] = {
+    LABEL("kind", first),
+    LABEL("node", second),
+    METRIC("jobprof_history_finding_total", METRICS_COUNTER, NULL,
+           METRICS_HISTORY, "Findings of reports."),
+};
+static const struct jp_column of_waits[] = {
+    LABEL("node", first),
+    METRIC("jobprof_history_wait_seconds_total", METRICS_COUNTER, "seconds",
+           METRICS_HISTORY, "Time for which others have waited for the node."),
+};
+static const struct jp_column of_busy[] = {
+    LABEL("account", first),
+    METRIC("jobprof_history_gpu_busy_ratio", METRICS_GAUGE, "ratio",
+           METRICS_HISTORY,
+           "Mean share of time in which the account's GPUs run kernels."),
+};
+#undef LABEL
+#undef METRIC
+
+static const struct jp_table metrics[HISTORY_METRICS] = {
+    [HISTORY_METRIC_STEPS] = {.help = "steps of a verdict and an account",
+                              JP_COLUMNS(of_steps),
+                              .row_size = sizeof(struct series),
+                              .metrics_place = 80},
+    [HISTORY_METRIC_FINDINGS] = {.help = "findings of a kind and a node",
+                                 JP_COLUMNS(of_findings),
+                                 .row_size = sizeof(struct series),
+                                 .metrics_place = 81},
+    [HISTORY_METRIC_WAITS] = {.help = "a node over all steps",
+                              JP_COLUMNS(of_waits),
+                              .row_size = sizeof(struct series),
+                              .metrics_place = 82},
+    [HISTORY_METRIC_BUSY] = {.help = "an account",
+                             JP_COLUMNS(of_busy),
+                             .row_size = sizeof(struct series),
+                             .metrics_place = 83}};
+const struct jp_table *const history_metrics[HISTORY_METRICS + 1] = {
+    &metrics[HISTORY_METRIC_STEPS], &metrics[HISTORY_METRIC_FINDINGS],
+    &metrics[HISTORY_METRIC_WAITS], &metrics[HISTORY_METRIC_BUSY], NULL};
 
 /* Filling of the set of metrics. */
 struct filling {
     struct metrics_set set;
-    int which; /* index in metrics[] */
+    const struct jp_table *table;
     bool is_out_of_memory;
 };
 
@@ -316,13 +368,9 @@ struct filling {
 static void fill(void *arg, const char *first, const char *second, double value)
 {
     struct filling *f = arg;
-    double *values =
-        metrics_add(&f->set, metrics[f->which].scope, first, second);
+    const struct series row = {first, second, value};
 
-    if (values)
-        /* a set may have several metrics per label */
-        values[metrics[f->which].metric] = value;
-    else
+    if (metrics_add_rows(&f->set, f->table, &row, 1) < 0)
         f->is_out_of_memory = true;
 }
 
@@ -337,8 +385,10 @@ static int put_metrics(const struct history_sum *sum,
 
     metrics_init(&f.set);
     /* one pass over the sums for each metric */
-    for (f.which = 0; f.which < HISTORY_METRICS; f.which++)
-        history_sum_metric(sum, (enum history_metric) f.which, fill, &f);
+    for (int m = 0; m < HISTORY_METRICS; m++) {
+        f.table = &metrics[m];
+        history_sum_metric(sum, (enum history_metric) m, fill, &f);
+    }
     rc = f.is_out_of_memory ? error_set(err, "out of memory")
                             : metrics_write(&f.set, &how, out, NULL, err);
     metrics_fini(&f.set);

@@ -135,6 +135,8 @@ typedef void history_series(void *arg, const char *first, const char *second,
                             double value);
 void history_sum_metric(const struct history_sum *sum, enum history_metric m,
                         history_series *see, void *arg);
+/* Their tables, by enum history_metric; ends with NULL. */
+extern const struct jp_table *const history_metrics[HISTORY_METRICS + 1];
 
 /* The probability of k or more successes in n trials, each with probability p:
  * the binomial tail. Returns 1 if k is at most n p + 1. */

@@ -45,27 +45,18 @@ static char first_of(const struct filekind_look *look, size_t *at)
 
 static bool is_own(const struct filekind_look *look)
 {
-    static const char *const names[] = {"job.json",
-                                        "node.json",
-                                        "summary.json",
-                                        "summary.txt",
-                                        "log.txt",
-                                        "job.conf",
-                                        "report.html",
-                                        "index.html",
-                                        "manifest",
-                                        "tasks.jsonl",
-                                        "clock.jsonl",
-                                        "ranks.jsonl",
-                                        "starts.jsonl",
-                                        "hardware.json",
-                                        "topology.xml",
-                                        "evidence.json",
-                                        NULL};
+    static const char *const names[] = {
+        "job.json",      "node.json",    "summary.json",
+        "summary.txt",   "log.txt",      "job.conf",
+        "report.html",   "index.html",   "manifest",
+        "tasks.jsonl",   "ranks.jsonl",  "starts.jsonl",
+        "hardware.json", "topology.xml", NULL};
     static const char *const endings[] = {".jpp", NULL};
 
-    return !look->given && (is_named(look->name, names) ||
-                            filekind_ends_in(look->name, endings));
+    return !look->given &&
+           (is_named(look->name, names) ||
+            filekind_ends_in(look->name, endings) ||
+            (look->is_own_name && look->is_own_name(look->name)));
 }
 
 static bool is_recording(const struct filekind_look *look)
@@ -328,9 +319,11 @@ enum filekind filekinds_of(const struct filekind_look *look)
 /* --- the walk ------------------------------------------------------------- */
 
 /* Kinds for which the name is enough: thousands of recordings need no look. */
-static bool is_by_name(const char *name, enum filekind *kind)
+static bool is_by_name(const char *name, bool (*is_own_name)(const char *),
+                       enum filekind *kind)
 {
-    struct filekind_look look = {.name = name, .folder = "", .head = ""};
+    struct filekind_look look = {
+        .name = name, .folder = "", .head = "", .is_own_name = is_own_name};
 
     *kind = filekinds_of(&look);
     return *kind == FILEKIND_OWN || *kind == FILEKIND_RECORDING ||
@@ -358,6 +351,7 @@ static ssize_t read_head(const char *path, char *head)
 
 struct walk {
     struct filekinds *found;
+    bool (*is_own_name)(const char *name);
     char *head;
 };
 
@@ -385,11 +379,12 @@ static int add_file(struct walk *walk, const char *path, const struct stat *st,
     struct filekind_look look = {.name = name,
                                  .folder = folder_of(path, folder),
                                  .head = walk->head,
-                                 .given = given};
+                                 .given = given,
+                                 .is_own_name = walk->is_own_name};
     enum filekind kind;
     ssize_t n;
 
-    if (given || !is_by_name(name, &kind)) {
+    if (given || !is_by_name(name, walk->is_own_name, &kind)) {
         n = read_head(path, walk->head);
         look.len = n > 0 ? (size_t) n : 0;
         kind = n < 0 ? FILEKIND_UNREADABLE : filekinds_of(&look);
@@ -456,9 +451,9 @@ static void sort_unique(struct filekinds *found)
 }
 
 int filekinds_find(struct filekinds *found, const char *const *inputs, size_t n,
-                   struct jp_error *err)
+                   bool (*is_own_name)(const char *name), struct jp_error *err)
 {
-    struct walk walk = {found, malloc(FILEKIND_HEAD)};
+    struct walk walk = {found, is_own_name, malloc(FILEKIND_HEAD)};
     int rc = 0;
 
     *found = (struct filekinds){0};

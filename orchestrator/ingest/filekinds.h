@@ -68,10 +68,11 @@ struct filekinds {
 /* The kind by name and content. Never EMPTY or UNREADABLE. */
 enum filekind filekinds_of(const struct filekind_look *look);
 
-/* Looks at the inputs and everything below them; follows no link. Returns -1:
- * no memory, or an input does not exist. */
+/* Looks at the inputs and everything below them; follows no link. is_own_name:
+ * as in struct filekind_look. Returns -1: no memory, or an input does not
+ * exist. */
 int filekinds_find(struct filekinds *found, const char *const *inputs, size_t n,
-                   struct jp_error *err);
+                   bool (*is_own_name)(const char *name), struct jp_error *err);
 void filekinds_fini(struct filekinds *found);
 
 /* What aggregate_run does with the file at path (logwalk_filter). A path that

@@ -356,18 +356,6 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "records",
          "otherwise the messages are numbered in another way, or a part of"
          " the run is missing"},
-    /* --- confidence, as the page prints it -------------------------------- */
-    [JP_LIMIT_SURE_HIGH] =
-        {"sure_high_max", 0.25, JP_LIMIT_IS_NUMBER,
-         "The page's confidence in a finding is high where the 95 % "
-         "interval of its share is narrower than {} times the share",
-         "an eighth to each side: the finding is the same at both ends"},
-    [JP_LIMIT_SURE_MEDIUM] =
-        {"sure_medium_max", 0.75, JP_LIMIT_IS_NUMBER,
-         "... medium where it is narrower than {} times the share, and "
-         "low elsewhere",
-         "at the lower end more than half of the share is left: the place is "
-         "known, its cost is not"},
     /* --- hangs by numbers of ended operations ----------------------------- */
     [JP_LIMIT_HANG_STEPS] =
         {"hang_steps_min", 10, JP_LIMIT_IS_NUMBER,
@@ -621,12 +609,6 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "... and is reported if the kinds that have one take more "
          "than {} of the time",
          "warm-up is of the program, not of one communicator"},
-    [JP_LIMIT_OVERHEAD] =
-        {"overhead_share_from", 10e6, JP_LIMIT_IS_US,
-         "The recorder's cost is given as a share of the processes' "
-         "time if their runs take at least {} on average",
-         "most of the cost is paid once, at the start and the end; its share "
-         "of a shorter run says nothing about a longer one"},
 #include "orchestrator/insight/limits_rows.h"
 };
 /* clang-format on */

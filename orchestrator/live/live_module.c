@@ -17,6 +17,7 @@
 #include "common/ownfile.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/live/live.h"
+#include "orchestrator/live/live_metrics.h"
 #include "orchestrator/live/livejoin.h"
 #include "orchestrator/live/livelink.h"
 #include "orchestrator/live/livenode.h"
@@ -129,11 +130,14 @@ static int add_rank(const struct look *look, uint32_t i, const char *rank)
 {
     const struct live_snap *snap = look->at->snap;
     const struct live_rank *r = &snap->ranks[i];
-    double *v = metrics_add(look->set, METRICS_RANK, STEP_LABELS(look),
-                            look->m->place->node, rank);
+    const char *node = look->m->place->node;
+    double *both =
+        metrics_add(look->set, &metrics_rank, STEP_LABELS(look), node, rank);
+    double *v = metrics_add(look->set, &live_rank_metrics, STEP_LABELS(look),
+                            node, rank);
     int64_t oldest_ns = 0;
 
-    if (!v)
+    if (!both || !v)
         return -1;
     for (uint32_t k = 0; k < snap->n_ops; k++) {
         const struct live_op *op = &snap->ops[k];
@@ -142,21 +146,21 @@ static int add_rank(const struct look *look, uint32_t i, const char *rank)
             op->start_ns > 0 && op->until_ns - op->start_ns > oldest_ns)
             oldest_ns = op->until_ns - op->start_ns;
     }
-    v[METRIC_OPERATIONS] = (double) r->over;
-    v[METRIC_BYTES] = (double) r->bytes;
+    both[METRIC_OPERATIONS] = (double) r->over;
+    if (!r->unrated)
+        both[METRIC_BUSY] = (double) r->share_permille / 1e3;
+    v[LIVE_METRIC_BYTES] = (double) r->bytes;
     if (!r->logs) {
         /* A log of ended operations shows nothing in flight. */
-        v[METRIC_IN_FLIGHT] = (double) r->in_flight;
-        v[METRIC_OLDEST] = (double) oldest_ns / 1e9;
+        v[LIVE_METRIC_IN_FLIGHT] = (double) r->in_flight;
+        v[LIVE_METRIC_OLDEST] = (double) oldest_ns / 1e9;
     } else if (snap->real_ns >= (uint64_t) r->counted_ns) {
-        v[METRIC_LAST_RECORD] =
+        v[LIVE_METRIC_LAST_RECORD] =
             (double) (snap->real_ns - (uint64_t) r->counted_ns) / 1e9;
     }
-    if (!r->unrated)
-        v[METRIC_BUSY] = (double) r->share_permille / 1e3;
-    v[METRIC_CPU] = (double) r->cpu_ms / 1e3;
+    v[LIVE_METRIC_CPU] = (double) r->cpu_ms / 1e3;
     if (r->gpu_permille >= 0)
-        v[METRIC_GPU_BUSY] = r->gpu_permille / 1e3;
+        v[LIVE_METRIC_GPU_BUSY] = r->gpu_permille / 1e3;
     return 0;
 }
 
@@ -168,12 +172,13 @@ static int add_states(const struct look *look)
     for (uint32_t i = 0; i < snap->n_ranks; i++)
         n[snap->ranks[i].state]++;
     for (size_t i = 0; i < HUNG_N_STATES; i++) {
-        double *v = metrics_add(look->set, METRICS_STATE, STEP_LABELS(look),
-                                look->m->place->node, hung_state_words[i]);
+        double *v = metrics_add(look->set, &live_state_metrics,
+                                STEP_LABELS(look), look->m->place->node,
+                                hung_state_words[i]);
 
         if (!v)
             return -1;
-        v[METRIC_STATE] = n[i];
+        *v = n[i];
     }
     return 0;
 }
@@ -191,7 +196,7 @@ static enum livestate_word verdict_of(const struct livejoin *join)
 }
 
 /* Adds values that only the joining node has. */
-static int add_joined(const struct look *look, double *node)
+static int add_joined(const struct look *look, double *node, double *live)
 {
     const struct livejoin *join = look->at->join;
     const struct livejoin_found *found = livejoin_found(join);
@@ -199,17 +204,17 @@ static int add_joined(const struct look *look, double *node)
     char rank[RANK_BYTES];
     double *v;
 
-    v = metrics_add(look->set, METRICS_VERDICT, STEP_LABELS(look),
+    v = metrics_add(look->set, &metrics_verdict, STEP_LABELS(look),
                     look->m->place->node, livestate_words[verdict_of(join)]);
     if (!v)
         return -1;
     v[METRIC_VERDICT] = 1;
     node[METRIC_HANGS] = found->stuck.n_hangs;
-    node[METRIC_ALERTS] = found->alerts;
     node[METRIC_LATE_RANKS] = late->n_late;
+    live[LIVE_METRIC_ALERTS] = found->alerts;
     for (uint32_t i = 0; i < late->n_late && i < LATE_RANKS; i++) {
         name_late(late, i, rank);
-        v = metrics_add(look->set, METRICS_RANK, STEP_LABELS(look),
+        v = metrics_add(look->set, &metrics_rank, STEP_LABELS(look),
                         late->processes[i].node, rank);
         if (!v)
             return -1;
@@ -221,21 +226,23 @@ static int add_joined(const struct look *look, double *node)
 static int add_node(const struct look *look)
 {
     const struct module_metrics *site = look->m->place->metrics;
-    double *v = metrics_add(look->set, METRICS_STEP, STEP_LABELS(look),
+    double *v = metrics_add(look->set, &metrics_step, STEP_LABELS(look),
                             look->m->place->node, site->user, site->account,
                             site->partition);
+    double *live = metrics_add(look->set, &live_node_metrics, STEP_LABELS(look),
+                               look->m->place->node);
 
-    if (!v)
+    if (!v || !live)
         return -1;
     v[METRIC_INFO] = 1;
-    v = metrics_add(look->set, METRICS_NODE, STEP_LABELS(look),
+    v = metrics_add(look->set, &metrics_node, STEP_LABELS(look),
                     look->m->place->node);
     if (!v)
         return -1;
-    v[METRIC_LEFT_RANKS] = (double) look->at->snap->left_ranks;
-    v[METRIC_AGENT_CPU] = (double) look->at->now->cpu_us / 1e6;
-    v[METRIC_AGENT_MEMORY] = (double) owncost_peak_bytes();
-    return look->at->join ? add_joined(look, v) : 0;
+    live[LIVE_METRIC_LEFT_RANKS] = (double) look->at->snap->left_ranks;
+    live[LIVE_METRIC_AGENT_CPU] = (double) look->at->now->cpu_us / 1e6;
+    live[LIVE_METRIC_AGENT_MEMORY] = (double) owncost_peak_bytes();
+    return look->at->join ? add_joined(look, v, live) : 0;
 }
 
 static int add_all(const struct look *look)
@@ -257,12 +264,13 @@ static int add_all(const struct look *look)
             livenode_cells(look->at->node, i, mono_ns, &labels, look->set) < 0)
             return -1;
     }
-    v = metrics_add(look->set, METRICS_NODE, STEP_LABELS(look),
+    v = metrics_add(look->set, &live_node_metrics, STEP_LABELS(look),
                     look->m->place->node);
     n = metrics_count(look->set) + 1; /* the one that is set below */
-    v[METRIC_LEFT_SERIES] = n > look->m->place->metrics->series
-                                ? (double) (n - look->m->place->metrics->series)
-                                : 0;
+    v[LIVE_METRIC_LEFT_SERIES] =
+        n > look->m->place->metrics->series
+            ? (double) (n - look->m->place->metrics->series)
+            : 0;
     return 0;
 }
 

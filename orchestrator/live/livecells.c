@@ -11,6 +11,7 @@
 
 #include "common/bandwidth.h"
 #include "common/vector.h"
+#include "orchestrator/live/live_metrics.h"
 
 void livecells_fini(struct livecells *cells)
 {
@@ -117,16 +118,16 @@ static int put_cell(const struct livecell *c, const struct livecells_labels *l,
     metrics_size_text(c->size, size, sizeof(size));
     /* "jobprof" is the label "version" of Inspector's files. */
     v = c->kind == JPR_P2P
-            ? metrics_add(set, METRICS_P2P, "jobprof", l->job, l->node, c->gpu,
-                          name, nodes, ranks, c->func, size, l->step, l->rank)
-            : metrics_add(set, METRICS_COLL, "jobprof", l->job, l->node, c->gpu,
-                          name, nodes, ranks, c->func, size, c->algo, l->step,
-                          l->rank);
+            ? metrics_add(set, &live_p2p_metrics, "jobprof", l->job, l->node,
+                          c->gpu, name, nodes, ranks, c->func, size, l->step,
+                          l->rank)
+            : metrics_add(set, &metrics_coll, "jobprof", l->job, l->node,
+                          c->gpu, name, nodes, ranks, c->func, size, c->algo,
+                          l->step, l->rank);
     if (!v)
         return -1;
-    v[c->kind == JPR_P2P ? METRIC_P2P_BUSBW : METRIC_COLL_BUSBW] =
-        c->shown_busbw;
-    v[c->kind == JPR_P2P ? METRIC_P2P_TIME : METRIC_COLL_TIME] = c->shown_us;
+    v[METRIC_BUSBW] = c->shown_busbw;
+    v[METRIC_TIME] = c->shown_us;
     return 0;
 }
 

@@ -25,6 +25,7 @@
 #include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/collect/clock.h"
+#include "orchestrator/live/live_metrics.h"
 #include "orchestrator/show/show.h"
 #include "orchestrator/show/show_table.h"
 
@@ -946,4 +947,5 @@ const struct command command_top = {
     .summary = "show what a running step does, and whether it hangs",
     .is_running = top_writes,
     .show_running = show_running,
+    .metrics = live_metrics,
 };

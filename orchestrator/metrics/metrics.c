@@ -1,12 +1,13 @@
-/* metrics.c - the table of metrics, and the output of sets as text.
+/* metrics.c - the metrics of steps, and the output of sets as text.
  *
- * Adding a metric is one row here and one constant in metrics.h. A set is an
- * array of objects with a hash table over their labels (metrics_add_texts);
- * metrics_write prints it metric by metric, as both formats require. */
+ * A set is an array of objects with a hash table over their labels
+ * (metrics_add_texts); metrics_write prints it metric by metric, as both
+ * formats require. */
 #include "orchestrator/metrics/metrics.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -16,164 +17,152 @@
 #include "common/utf8.h"
 #include "common/vector.h"
 
-#define STEP "jobid", "step", "node" /* labels of every metric of ours */
-/* Inspector's labels in its order, then our labels step and rank. */
-#define INSPECTOR(what)                                                        \
-    "version", "slurm_job_id", "node", "gpu", "comm_name", "n_nodes",          \
-        "nranks", what, "message_size"
+/* Labels of all metrics of ours, and of those with Inspector's names in its
+ * order; our labels step and rank follow. So Inspector's dashboards work. */
+#define STEP_LABELS                                                            \
+    METRICS_LABEL("jobid"), METRICS_LABEL("step"), METRICS_LABEL("node")
 
-const struct metrics_scope_row metrics_scopes[METRICS_N_SCOPES] = {
-    [METRICS_STEP] = {"a step, as measured by a node",
-                      {STEP, "user", "account", "partition"}},
-    [METRICS_VERDICT] = {"a step's verdict", {STEP, "verdict"}},
-    [METRICS_FINDING] = {"a kind of findings", {STEP, "kind"}},
-    [METRICS_NODE] = {"a node of a step", {STEP}},
-    [METRICS_STATE] = {"a state of a node's ranks", {STEP, "state"}},
-    [METRICS_RANK] = {"a rank", {STEP, "rank"}},
-    /* Inspector's metrics keep Inspector's labels, so that its dashboards work.
-     */
-    [METRICS_COLL] = {"a rank's collectives of one size",
-                      {INSPECTOR("collective"), "algo_proto", "step", "rank"}},
-    [METRICS_P2P] = {"a rank's Send or Recv of one size",
-                     {INSPECTOR("p2p_operation"), "step", "rank"}},
-    [METRICS_HISTORY_STEP] = {"steps of a verdict and an account",
-                              {"verdict", "account"}},
-    [METRICS_HISTORY_FINDING] = {"findings of a kind and a node",
-                                 {"kind", "node"}},
-    [METRICS_HISTORY_NODE] = {"a node over all steps", {"node"}},
-    [METRICS_HISTORY_ACCOUNT] = {"an account", {"account"}},
-    [METRICS_COLLECTOR] = {"the collector", {NULL}},
-    [METRICS_LEFT_OUT] = {"what was left out of a user", {"user", "why"}},
-};
-
-#define LIVE METRICS_RUNNING
-#define REPORT METRICS_REPORT
 /* Metrics that a running step and its report have in common. */
 #define BOTH (METRICS_RUNNING | METRICS_REPORT)
 
-const struct metrics_row metrics_rows[METRICS_N] = {
-    [METRIC_INFO] = {"jobprof_step_info", METRICS_GAUGE, NULL, METRICS_STEP,
-                     BOTH, "Always 1: the step's labels."},
-    [METRIC_VERDICT] = {"jobprof_verdict", METRICS_GAUGE, NULL, METRICS_VERDICT,
-                        BOTH, "1 for the step's current verdict."},
-    [METRIC_FINDINGS] = {"jobprof_findings", METRICS_GAUGE, NULL,
-                         METRICS_FINDING, REPORT,
-                         "Findings of the report, by kind."},
-    [METRIC_HANGS] = {"jobprof_hangs_total", METRICS_COUNTER, NULL,
-                      METRICS_NODE, BOTH,
-                      "Confirmed hangs of the step; one node reports them."},
-    [METRIC_ALERTS] =
-        {"jobprof_alerts_total", METRICS_COUNTER, NULL, METRICS_NODE, LIVE,
-         "Messages to the user about hangs of the job; one node reports them."},
-    [METRIC_LATE_RANKS] =
-        {"jobprof_late_ranks", METRICS_GAUGE, NULL, METRICS_NODE, BOTH,
-         "Ranks that make the others wait; one node reports them."},
-    [METRIC_COVERAGE] = {"jobprof_coverage_ratio", METRICS_GAUGE, "ratio",
-                         METRICS_NODE, REPORT,
-                         "Share of the expected records that the report has."},
-    [METRIC_DURATION] =
-        {"jobprof_step_duration_seconds", METRICS_GAUGE, "seconds",
-         METRICS_NODE, REPORT,
-         "Time from the first operation's start to the last one's end."},
-    [METRIC_STATE] = {"jobprof_ranks", METRICS_GAUGE, NULL, METRICS_STATE, LIVE,
-                      "Ranks of the node in a state."},
-    [METRIC_LEFT_RANKS] =
-        {"jobprof_left_out_ranks", METRICS_GAUGE, NULL, METRICS_NODE, LIVE,
-         "Ranks of the node without metrics, because there are too many."},
-    [METRIC_LEFT_SERIES] =
-        {"jobprof_left_out_series", METRICS_GAUGE, NULL, METRICS_NODE, LIVE,
-         "Series that were left out because of metrics.series."},
-    [METRIC_AGENT_CPU] = {"jobprof_agent_cpu_seconds_total", METRICS_COUNTER,
-                          "seconds", METRICS_NODE, LIVE,
-                          "Processor time of jobprof's own process on the "
-                          "node."},
-    [METRIC_AGENT_MEMORY] =
-        {"jobprof_agent_memory_bytes", METRICS_GAUGE, "bytes", METRICS_NODE,
-         LIVE, "Largest memory of jobprof's own process on the node so far."},
-    [METRIC_OPERATIONS] = {"jobprof_operations_total", METRICS_COUNTER, NULL,
-                           METRICS_RANK, BOTH,
-                           "Communication operations that have ended; in a "
-                           "report, those with a record."},
-    [METRIC_BYTES] = {"jobprof_operation_bytes_total", METRICS_COUNTER, "bytes",
-                      METRICS_RANK, LIVE,
-                      "Data of operations that have ended, estimated from the "
-                      "mean size of a sample."},
-    [METRIC_IN_FLIGHT] = {"jobprof_operations_in_flight", METRICS_GAUGE, NULL,
-                          METRICS_RANK, LIVE,
-                          "Operations that have begun and not ended."},
-    [METRIC_OLDEST] = {"jobprof_oldest_operation_seconds", METRICS_GAUGE,
-                       "seconds", METRICS_RANK, LIVE,
-                       "Time for which the oldest of them has been in flight; "
-                       "0 if there is none."},
-    [METRIC_LAST_RECORD] =
-        {"jobprof_last_record_seconds", METRICS_GAUGE, "seconds", METRICS_RANK,
-         LIVE,
-         "Time since the rank's log has grown, if the log has only ended "
-         "operations (Inspector): such a log does not show what is in flight."},
-    [METRIC_BUSY] =
-        {"jobprof_communication_ratio", METRICS_GAUGE, "ratio", METRICS_RANK,
-         BOTH,
-         "Share of its time that the rank spends in operations; above 1 if "
-         "they overlap. While the step runs, over the last half minute."},
-    [METRIC_CAUSED] = {"jobprof_wait_caused_ratio", METRICS_GAUGE, "ratio",
-                       METRICS_RANK, BOTH,
-                       "Mean share of time that others wait for this rank. "
-                       "While the step runs, over the last half minute and "
-                       "only for late ranks; one node reports them."},
-    [METRIC_WAITED] = {"jobprof_wait_seconds_total", METRICS_COUNTER, "seconds",
-                       METRICS_RANK, REPORT,
-                       "Time for which the rank has waited for others."},
-    [METRIC_CPU] = {"jobprof_cpu_seconds_total", METRICS_COUNTER, "seconds",
-                    METRICS_RANK, LIVE,
-                    "Processor time of the rank's process."},
-    [METRIC_GPU_BUSY] = {"jobprof_gpu_busy_ratio", METRICS_GAUGE, "ratio",
-                         METRICS_RANK, LIVE,
-                         "Share of time in which the rank's GPU runs kernels, "
-                         "from its driver."},
-    [METRIC_COLL_BUSBW] = {"nccl_bus_bandwidth_gbs", METRICS_UNTYPED, NULL,
-                           METRICS_COLL, BOTH,
-                           "Bus bandwidth in GB/s, geometric mean."},
-    [METRIC_COLL_TIME] = {"nccl_collective_exec_time_microseconds",
-                          METRICS_UNTYPED, NULL, METRICS_COLL, BOTH,
-                          "Execution time, mean."},
-    [METRIC_P2P_BUSBW] = {"nccl_p2p_bus_bandwidth_gbs", METRICS_UNTYPED, NULL,
-                          METRICS_P2P, LIVE,
-                          "Bus bandwidth in GB/s, geometric mean."},
-    [METRIC_P2P_TIME] = {"nccl_p2p_exec_time_microseconds", METRICS_UNTYPED,
-                         NULL, METRICS_P2P, LIVE, "Execution time, mean."},
-    [METRIC_HISTORY_STEPS] = {"jobprof_history_step_total", METRICS_COUNTER,
-                              NULL, METRICS_HISTORY_STEP, METRICS_HISTORY,
-                              "Steps with a report."},
-    [METRIC_HISTORY_FINDINGS] = {"jobprof_history_finding_total",
-                                 METRICS_COUNTER, NULL, METRICS_HISTORY_FINDING,
-                                 METRICS_HISTORY, "Findings of reports."},
-    [METRIC_HISTORY_WAIT] = {"jobprof_history_wait_seconds_total",
-                             METRICS_COUNTER, "seconds", METRICS_HISTORY_NODE,
-                             METRICS_HISTORY,
-                             "Time for which others have waited for the node."},
-    [METRIC_HISTORY_GPU_BUSY] =
-        {"jobprof_history_gpu_busy_ratio", METRICS_GAUGE, "ratio",
-         METRICS_HISTORY_ACCOUNT, METRICS_HISTORY,
-         "Mean share of time in which the account's GPUs run kernels."},
-    [METRIC_WRITTEN] = {"jobprof_step_written_timestamp_seconds", METRICS_GAUGE,
-                        "seconds", METRICS_NODE, METRICS_COLLECT,
-                        "When the step's agent on this node wrote its metrics, "
-                        "in seconds since 1970."},
-    [METRIC_COLLECTED] = {"jobprof_collect_timestamp_seconds", METRICS_GAUGE,
-                          "seconds", METRICS_COLLECTOR, METRICS_COLLECT,
-                          "When the users' files were collected, in seconds "
-                          "since 1970."},
-    [METRIC_COLLECT_FILES] = {"jobprof_collect_files", METRICS_GAUGE, NULL,
-                              METRICS_COLLECTOR, METRICS_COLLECT,
-                              "Users' files that were collected."},
-    [METRIC_LEFT_OUT_FILES] = {"jobprof_collect_left_out_files", METRICS_GAUGE,
-                               NULL, METRICS_LEFT_OUT, METRICS_COLLECT,
-                               "Files of the user that were not collected."},
-    [METRIC_LEFT_OUT_LINES] = {"jobprof_collect_left_out_series", METRICS_GAUGE,
-                               NULL, METRICS_LEFT_OUT, METRICS_COLLECT,
-                               "Series of the user's files that were not "
-                               "collected."},
+static const struct jp_column of_step[] = {
+    STEP_LABELS,
+    METRICS_LABEL("user"),
+    METRICS_LABEL("account"),
+    METRICS_LABEL("partition"),
+    METRICS_ROW("jobprof_step_info", METRICS_GAUGE, NULL, BOTH,
+                "Always 1: the step's labels."),
 };
+const struct jp_table metrics_step = {
+    .help = "a step, as measured by a node",
+    JP_COLUMNS(of_step),
+    .metrics_place = 10,
+};
+
+static const struct jp_column of_verdict[] = {
+    STEP_LABELS,
+    METRICS_LABEL("verdict"),
+    METRICS_ROW("jobprof_verdict", METRICS_GAUGE, NULL, BOTH,
+                "1 for the step's current verdict."),
+};
+const struct jp_table metrics_verdict = {
+    .help = "a step's verdict",
+    JP_COLUMNS(of_verdict),
+    .metrics_place = 20,
+};
+
+static const struct jp_column of_finding[] = {
+    STEP_LABELS,
+    METRICS_LABEL("kind"),
+    METRICS_ROW("jobprof_findings", METRICS_GAUGE, NULL, METRICS_REPORT,
+                "Findings of the report, by kind."),
+};
+const struct jp_table metrics_finding = {
+    .help = "a kind of findings",
+    JP_COLUMNS(of_finding),
+    .metrics_place = 30,
+};
+
+/* In the order of METRIC_HANGS. */
+static const struct jp_column of_node[] = {
+    STEP_LABELS,
+    METRICS_ROW("jobprof_hangs_total", METRICS_COUNTER, NULL, BOTH,
+                "Confirmed hangs of the step; one node reports them."),
+    METRICS_ROW("jobprof_late_ranks", METRICS_GAUGE, NULL, BOTH,
+                "Ranks that make the others wait; one node reports them."),
+    METRICS_ROW("jobprof_coverage_ratio", METRICS_GAUGE, "ratio",
+                METRICS_REPORT,
+                "Share of the expected records that the report has."),
+    METRICS_ROW("jobprof_step_duration_seconds", METRICS_GAUGE, "seconds",
+                METRICS_REPORT,
+                "Time from the first operation's start to the last one's end."),
+};
+const struct jp_table metrics_node = {
+    .help = "a node of a step",
+    JP_COLUMNS(of_node),
+    .metrics_place = 40,
+};
+
+/* In the order of METRIC_OPERATIONS. */
+static const struct jp_column of_rank[] = {
+    STEP_LABELS,
+    METRICS_LABEL("rank"),
+    METRICS_ROW("jobprof_operations_total", METRICS_COUNTER, NULL, BOTH,
+                "Communication operations that have ended; in a report, those "
+                "with a record."),
+    METRICS_ROW("jobprof_communication_ratio", METRICS_GAUGE, "ratio", BOTH,
+                "Share of its time that the rank spends in operations; above "
+                "1 if they overlap. While the step runs, over the last half "
+                "minute."),
+    METRICS_ROW("jobprof_wait_caused_ratio", METRICS_GAUGE, "ratio", BOTH,
+                "Mean share of time that others wait for this rank. While the "
+                "step runs, over the last half minute and only for late "
+                "ranks; one node reports them."),
+    METRICS_ROW("jobprof_wait_seconds_total", METRICS_COUNTER, "seconds",
+                METRICS_REPORT,
+                "Time for which the rank has waited for others."),
+};
+const struct jp_table metrics_rank = {
+    .help = "a rank",
+    JP_COLUMNS(of_rank),
+    .metrics_place = 50,
+};
+
+/* In the order of METRIC_BUSBW. */
+static const struct jp_column of_coll[] = {
+    METRICS_INSPECTOR_LABELS("collective"),
+    METRICS_LABEL("algo_proto"),
+    METRICS_LABEL("step"),
+    METRICS_LABEL("rank"),
+    METRICS_ROW("nccl_bus_bandwidth_gbs", METRICS_UNTYPED, NULL, BOTH,
+                "Bus bandwidth in GB/s, geometric mean."),
+    METRICS_ROW("nccl_collective_exec_time_microseconds", METRICS_UNTYPED, NULL,
+                BOTH, "Execution time, mean."),
+};
+const struct jp_table metrics_coll = {
+    .help = "a rank's collectives of one size",
+    JP_COLUMNS(of_coll),
+    .metrics_place = 60,
+};
+
+const struct jp_table *const metrics_of_steps[] = {
+    &metrics_step, &metrics_verdict, &metrics_finding,
+    &metrics_node, &metrics_rank,    &metrics_coll,
+    NULL};
+
+/* --- tables --------------------------------------------------------------- */
+
+const char *metrics_label(const struct jp_table *table, size_t i)
+{
+    /* Rows of a report's own table do not say of which step they are. */
+    if (table->name) {
+        if (i < METRICS_OWN_LABELS)
+            return i ? "step" : "jobid";
+        i -= METRICS_OWN_LABELS;
+    }
+    for (size_t k = 0; k < table->n_columns; k++)
+        if (table->columns[k].label && !i--)
+            return table->columns[k].label;
+    return NULL;
+}
+
+const struct metrics_row *metrics_at(const struct jp_table *table, size_t i)
+{
+    for (size_t k = 0; k < table->n_columns; k++)
+        if (table->columns[k].metric && !i--)
+            return table->columns[k].metric;
+    return NULL;
+}
+
+/* The number of metrics in a row of the table. */
+static size_t count_metrics(const struct jp_table *table)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; k < table->n_columns; k++)
+        n += table->columns[k].metric != NULL;
+    return n;
+}
 
 /* --- sets ----------------------------------------------------------------- */
 
@@ -220,7 +209,7 @@ static void take_text(char out[METRICS_LABEL_BYTES], const char *text)
 
 static uint64_t hash_of(const struct metrics_object *o)
 {
-    uint64_t hash = hash_word(hash_start(), o->scope);
+    uint64_t hash = hash_word(hash_start(), (uintptr_t) o->table);
 
     for (size_t i = 0; i < METRICS_LABELS; i++)
         hash = hash_text(hash, o->labels[i]);
@@ -231,7 +220,7 @@ static uint64_t hash_of(const struct metrics_object *o)
 static bool is_same(const struct metrics_object *a,
                     const struct metrics_object *b)
 {
-    if (a->scope != b->scope)
+    if (a->table != b->table)
         return false;
     for (size_t i = 0; i < METRICS_LABELS; i++)
         if (strcmp(a->labels[i], b->labels[i]) != 0)
@@ -241,22 +230,22 @@ static bool is_same(const struct metrics_object *a,
 
 /* Values are found by the labels, so that several callers may fill one object.
  */
-double *metrics_add_texts(struct metrics_set *set, enum metrics_scope scope,
+double *metrics_add_texts(struct metrics_set *set, const struct jp_table *table,
                           const char *const texts[METRICS_LABELS])
 {
+    size_t n = count_metrics(table);
     /* Objects are allocated one by one, so that the returned pointers stay
      * valid. */
-    struct metrics_object *o = calloc(1, sizeof(*o));
+    struct metrics_object *o = calloc(1, sizeof(*o) + n * sizeof(*o->values));
     uint64_t hash;
     uint32_t at;
 
     if (!o || VECTOR_ROOM(set->objects, set->n + 1, set->room) < 0)
         goto fail;
     /* The object is made first, because it is its own key. */
-    o->scope = scope;
+    o->table = table;
     o->time_s = set->time_s;
-    for (size_t i = 0; i < METRICS_LABELS && metrics_scopes[scope].labels[i];
-         i++)
+    for (size_t i = 0; i < METRICS_LABELS && metrics_label(table, i); i++)
         take_text(o->labels[i], texts[i]);
     /* An object with these labels exists: drop the new one. */
     hash = hash_of(o);
@@ -267,7 +256,7 @@ double *metrics_add_texts(struct metrics_set *set, enum metrics_scope scope,
         }
     if (hash_add(&set->table, hash, (uint32_t) set->n) < 0)
         goto fail;
-    for (size_t i = 0; i < METRICS_N; i++)
+    for (size_t i = 0; i < n; i++)
         /* A value that is never set is not written. */
         o->values[i] = NAN;
     set->objects[set->n++] = o;
@@ -275,6 +264,66 @@ double *metrics_add_texts(struct metrics_set *set, enum metrics_scope scope,
 fail:
     free(o);
     return NULL;
+}
+
+/* A value as a number; NAN: unknown, or no number. */
+static double real_of(const struct jp_value *v)
+{
+    switch (v->type) {
+    case JP_VALUE_COUNT:
+    case JP_VALUE_BOOL:
+        return (double) v->count;
+    case JP_VALUE_INT:
+        return (double) v->number;
+    case JP_VALUE_REAL:
+        return v->real;
+    default:
+        return NAN;
+    }
+}
+
+/* A value as a label; "": unknown. */
+static const char *label_of(const struct jp_value *v, char buf[32])
+{
+    if (v->type == JP_VALUE_TEXT)
+        return v->text;
+    if (v->type != JP_VALUE_COUNT && v->type != JP_VALUE_INT)
+        return "";
+    if (v->type == JP_VALUE_COUNT)
+        snprintf(buf, 32, "%" PRIu64, v->count);
+    else
+        snprintf(buf, 32, "%" PRId64, v->number);
+    return buf;
+}
+
+int metrics_add_rows(struct metrics_set *set, const struct jp_table *table,
+                     const void *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char bufs[METRICS_LABELS][32];
+        const char *texts[METRICS_LABELS] = {NULL};
+        struct jp_value cells[METRICS_LABELS], v;
+        const struct jp_row row = {
+            .index = i, .at = (const char *) rows + i * table->row_size};
+        size_t n_labels = 0, n_values = 0;
+        double *values;
+
+        for (size_t k = 0; k < table->n_columns; k++)
+            if (table->columns[k].label && n_labels < METRICS_LABELS) {
+                table_value(&table->columns[k], &row, &cells[n_labels]);
+                texts[n_labels] = label_of(&cells[n_labels], bufs[n_labels]);
+                n_labels++;
+            }
+        values = metrics_add_texts(set, table, texts);
+        if (!values)
+            return -1;
+        for (size_t k = 0; k < table->n_columns; k++)
+            if (table->columns[k].metric) {
+                table_value(&table->columns[k], &row, &v);
+                values[n_values++] = real_of(&v);
+            }
+    }
+    return 0;
 }
 
 /* --- sizes ---------------------------------------------------------------- */
@@ -320,13 +369,13 @@ char *metrics_size_text(uint64_t bytes, char *buf, size_t size)
 
 /* --- text ----------------------------------------------------------------- */
 
-/* Whether the object has a value for the metric that can be written. */
-static bool is_told(const struct metrics_object *o, enum metric metric)
+/* Whether the object has a value for its i-th metric that can be written. */
+static bool is_told(const struct metrics_object *o, size_t i)
 {
-    const struct metrics_row *row = &metrics_rows[metric];
+    const struct metrics_row *row = metrics_at(o->table, i);
 
-    return o->scope == row->scope && isfinite(o->values[metric]) &&
-           (row->type != METRICS_COUNTER || o->values[metric] >= 0);
+    return isfinite(o->values[i]) &&
+           (row->type != METRICS_COUNTER || o->values[i] >= 0);
 }
 
 /* Counts with the rule of metrics_write. */
@@ -335,8 +384,8 @@ size_t metrics_count(const struct metrics_set *set)
     size_t n = 0;
 
     for (size_t i = 0; i < set->n; i++)
-        for (enum metric m = 0; m < METRICS_N; m++)
-            n += is_told(set->objects[i], m);
+        for (size_t k = 0; metrics_at(set->objects[i]->table, k); k++)
+            n += is_told(set->objects[i], k);
     return n;
 }
 
@@ -395,52 +444,110 @@ static void put_number(double value, FILE *out)
     fprintf(out, is_exact(value) ? "%.0f" : "%.9g", value);
 }
 
-/* Writes one line. */
-static void put_sample(const struct metrics_object *o, enum metric metric,
+/* Writes the line of one of the object's metrics. */
+static void put_sample(const struct metrics_object *o, size_t at,
                        const struct metrics_how *how, FILE *out)
 {
-    const char *const *names = metrics_scopes[o->scope].labels;
-    double value = o->values[metric];
+    const char *name;
     /* Empty labels are omitted; without any label there are no braces. */
     const char *before = "{";
 
-    fputs(metrics_rows[metric].name, out);
-    for (size_t i = 0; i < METRICS_LABELS && names[i]; i++) {
+    fputs(metrics_at(o->table, at)->name, out);
+    for (size_t i = 0;
+         i < METRICS_LABELS && (name = metrics_label(o->table, i)); i++) {
         if (!*o->labels[i])
             continue;
-        fprintf(out, "%s%s=\"", before, names[i]);
+        fprintf(out, "%s%s=\"", before, name);
         put_label(o->labels[i], out);
         putc('"', out);
         before = ",";
     }
     fputs(*before == ',' ? "} " : " ", out);
-    put_number(value, out);
+    put_number(o->values[at], out);
     if (how->format == METRICS_OPENMETRICS && isfinite(o->time_s))
         fprintf(out, " %.3f", o->time_s);
     putc('\n', out);
+}
+
+/* The place of a table in the output. */
+static unsigned place_of(const struct jp_table *table)
+{
+    return table->metrics_place ? table->metrics_place : UINT_MAX;
+}
+
+/* By place; tables without one by their names, so that the order does not
+ * depend on who adds first. */
+static int by_place(const void *a, const void *b)
+{
+    const struct jp_table *x = *(const struct jp_table *const *) a;
+    const struct jp_table *y = *(const struct jp_table *const *) b;
+    unsigned p = place_of(x), q = place_of(y);
+
+    if (p != q)
+        return p < q ? -1 : 1;
+    return strcmp(metrics_at(x, 0)->name, metrics_at(y, 0)->name);
+}
+
+/* The tables of the set's objects in the order of the output. NULL: no memory,
+ * or no object. Caller frees. */
+static const struct jp_table **tables_of(const struct metrics_set *set,
+                                         size_t *n)
+{
+    const struct jp_table **tables = NULL;
+
+    *n = 0;
+    for (size_t i = 0; i < set->n; i++) {
+        size_t k = 0;
+
+        while (k < *n && tables[k] != set->objects[i]->table)
+            k++;
+        if (k < *n)
+            continue;
+        if (VECTOR_DOUBLE(tables, *n) < 0) {
+            free(tables);
+            return NULL;
+        }
+        tables[(*n)++] = set->objects[i]->table;
+    }
+    if (*n)
+        qsort(tables, *n, sizeof(*tables), by_place);
+    return tables;
+}
+
+/* Writes a metric's samples. *n counts them, beyond the limit, too. */
+static void put_metric(const struct metrics_set *set,
+                       const struct jp_table *table, size_t metric,
+                       const struct metrics_how *how, size_t *n, FILE *out)
+{
+    bool began = false;
+
+    for (size_t i = 0; i < set->n; i++) {
+        const struct metrics_object *o = set->objects[i];
+
+        if (o->table != table || !is_told(o, metric) ||
+            ((*n)++ >= how->max_series && how->max_series))
+            continue;
+        /* A metric without samples has no header either. */
+        if (!began)
+            put_family(metrics_at(table, metric), how->format, out);
+        began = true;
+        put_sample(o, metric, how, out);
+    }
 }
 
 /* Both formats want all samples of a metric together. */
 int metrics_write(const struct metrics_set *set, const struct metrics_how *how,
                   FILE *out, size_t *left, struct jp_error *err)
 {
-    size_t n = 0;
+    size_t n = 0, n_tables = 0;
+    const struct jp_table **tables = tables_of(set, &n_tables);
 
-    for (enum metric m = 0; m < METRICS_N; m++) {
-        bool began = false;
-
-        for (size_t i = 0; i < set->n; i++) {
-            /* Counting goes on beyond the limit, for *left. */
-            if (!is_told(set->objects[i], m) ||
-                (n++ >= how->max_series && how->max_series))
-                continue;
-            /* A metric without samples has no header either. */
-            if (!began)
-                put_family(&metrics_rows[m], how->format, out);
-            began = true;
-            put_sample(set->objects[i], m, how, out);
-        }
-    }
+    if (!tables && set->n)
+        return error_set(err, "out of memory");
+    for (size_t i = 0; i < n_tables; i++)
+        for (size_t m = 0; metrics_at(tables[i], m); m++)
+            put_metric(set, tables[i], m, how, &n, out);
+    free(tables);
     /* OpenMetrics requires this last line. */
     if (how->format == METRICS_OPENMETRICS)
         fputs("# EOF\n", out);
@@ -455,36 +562,44 @@ int metrics_write(const struct metrics_set *set, const struct metrics_how *how,
 /* --- the tables of the documentation -------------------------------------- */
 
 /* Prints the rows of one kind as a table in Markdown. */
-static void describe(unsigned told, const char *title, FILE *out)
+static void describe(const struct jp_table *const *tables, unsigned told,
+                     const char *title, FILE *out)
 {
     /* By enum metrics_type, in the words of the text format. */
     static const char *const words[] = {"gauge", "counter", "untyped"};
+    const struct metrics_row *row;
+    const char *label;
 
     fprintf(
         out,
         "\n### %s\n\n| metric | type | labels | what |\n|---|---|---|---|\n",
         title);
-    for (enum metric m = 0; m < METRICS_N; m++) {
-        const struct metrics_row *row = &metrics_rows[m];
-        const char *const *labels = metrics_scopes[row->scope].labels;
-
-        /* A metric that occurs in several places is listed in the first one
-         * only. */
-        if (!(row->told & told) || (row->told & (told - 1)))
-            continue;
-        fprintf(out, "| `%s` | %s |", row->name, words[row->type]);
-        for (size_t i = 0; i < METRICS_LABELS && labels[i]; i++)
-            fprintf(out, " %s", labels[i]);
-        fprintf(out, " | %s%s |\n", row->help,
-                row->told == BOTH ? " (also of a report)" : "");
-    }
+    for (; *tables; tables++)
+        for (size_t m = 0; (row = metrics_at(*tables, m)); m++) {
+            /* A metric that occurs in several places is listed in the first
+             * one only. */
+            if (!(row->told & told) || (row->told & (told - 1)))
+                continue;
+            fprintf(out, "| `%s` | %s |", row->name, words[row->type]);
+            for (size_t i = 0; (label = metrics_label(*tables, i)); i++)
+                fprintf(out, " %s", label);
+            fprintf(out, " | %s%s |\n", row->help,
+                    row->told == BOTH ? " (also of a report)" : "");
+        }
 }
 
-/* One table for each place where metrics are written. */
-void metrics_describe(FILE *out)
+void metrics_describe(const struct jp_table **tables, size_t n, FILE *out)
 {
-    describe(METRICS_RUNNING, "While a step runs", out);
-    describe(METRICS_REPORT, "Of a report", out);
-    describe(METRICS_HISTORY, "Of a site", out);
-    describe(METRICS_COLLECT, "Of the collector on a node", out);
+    static const struct {
+        unsigned told;
+        const char *title;
+    } parts[] = {{METRICS_RUNNING, "While a step runs"},
+                 {METRICS_REPORT, "Of a report"},
+                 {METRICS_HISTORY, "Of a site"},
+                 {METRICS_COLLECT, "Of the collector on a node"}};
+
+    if (n)
+        qsort(tables, n, sizeof(*tables), by_place);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        describe(tables, parts[i].told, parts[i].title, out);
 }

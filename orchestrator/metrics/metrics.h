@@ -1,14 +1,24 @@
-/* metrics.h - the table of all metrics (name, type, unit, labels, help), and
- * their output as text for Prometheus.
+/* metrics.h - metrics for Prometheus: rows of tables, written as text.
  *
- * The node agent's files of a running step, `jobprof export openmetrics`, the
- * history of a site and docs/metrics.md all use these rows. A set contains
- * objects (a node, a rank, a collective of one size, ...). An object has the
- * labels of its scope and a value for each metric of that scope.
+ * A table of metrics is a struct jp_table (orchestrator/table/table.h). Its
+ * columns are labels and metrics; a row is an object, such as a node, a rank or
+ * a collective of one size. The tables here are those that a running step and
+ * its report have in common. A feature has its own in its folder: live has what
+ * only a running step has, history what a site has (struct command), and a
+ * column of a table in a report's csv/ becomes a metric of `jobprof export
+ * openmetrics` by its members `label` and `metric` alone:
+ *
+ *     {"host", JP_COL_TEXT, ..., .label = "node"},
+ *     {"watts", JP_COL_COUNT, ...,
+ *      METRICS_OF("jobprof_power_watts", METRICS_GAUGE, "watts",
+ *                 METRICS_REPORT, "Power of the node.")},
+ *
+ * docs/metrics.md has all of them (`jobprof metrics list`). A set holds the
+ * objects of any tables:
  *
  *     struct metrics_set set;
  *     metrics_init(&set);
- *     double *v = metrics_add(&set, METRICS_RANK, "42", "0", "n1", "7");
+ *     double *v = metrics_add(&set, &metrics_rank, "42", "0", "n1", "7");
  *     if (v)
  *         v[METRIC_OPERATIONS] = 1000;
  *     metrics_write(&set, &how, stream, &done, &err);
@@ -30,79 +40,17 @@
 
 #include "common/error.h"
 #include "common/hash.h"
+#include "orchestrator/table/table.h"
 
 /* METRICS_UNTYPED: a name that NCCL Inspector uses. Its own files give neither
  * type nor help, and a file that gave them would contradict Inspector's on the
  * same node. */
 enum metrics_type { METRICS_GAUGE, METRICS_COUNTER, METRICS_UNTYPED };
 
-/* The kind of an object, which determines its labels. */
-enum metrics_scope {
-    METRICS_STEP,    /* the step, as seen by one node */
-    METRICS_VERDICT, /* ... its verdict */
-    METRICS_FINDING, /* ... its findings of a kind */
-    METRICS_NODE,
-    METRICS_STATE, /* number of a node's ranks in each state */
-    METRICS_RANK,
-    METRICS_COLL, /* a rank's collective, by size */
-    METRICS_P2P,  /* ... Send or Recv */
-    /* for a whole site, over steps: jobprof history */
-    METRICS_HISTORY_STEP,
-    METRICS_HISTORY_FINDING,
-    METRICS_HISTORY_NODE,
-    METRICS_HISTORY_ACCOUNT,
-    /* of jobprof metrics collect */
-    METRICS_COLLECTOR, /* itself */
-    METRICS_LEFT_OUT,  /* what it has left out of a user, by reason */
-    METRICS_N_SCOPES
-};
-
-enum { METRICS_LABELS = 13, METRICS_LABEL_BYTES = 128 };
-
-struct metrics_scope_row {
-    const char *what;                   /* "a rank" */
-    const char *labels[METRICS_LABELS]; /* terminated by NULL */
-};
-extern const struct metrics_scope_row metrics_scopes[METRICS_N_SCOPES];
-
-enum metric {
-    METRIC_INFO,
-    METRIC_VERDICT,
-    METRIC_FINDINGS,
-    METRIC_HANGS,
-    METRIC_ALERTS,
-    METRIC_LATE_RANKS,
-    METRIC_COVERAGE,
-    METRIC_DURATION,
-    METRIC_STATE,
-    METRIC_LEFT_RANKS,
-    METRIC_LEFT_SERIES,
-    METRIC_AGENT_CPU,
-    METRIC_AGENT_MEMORY,
-    METRIC_OPERATIONS,
-    METRIC_BYTES,
-    METRIC_IN_FLIGHT,
-    METRIC_OLDEST,
-    METRIC_LAST_RECORD,
-    METRIC_BUSY,
-    METRIC_CAUSED,
-    METRIC_WAITED,
-    METRIC_CPU,
-    METRIC_GPU_BUSY,
-    METRIC_COLL_BUSBW,
-    METRIC_COLL_TIME,
-    METRIC_P2P_BUSBW,
-    METRIC_P2P_TIME,
-    METRIC_HISTORY_STEPS,
-    METRIC_HISTORY_FINDINGS,
-    METRIC_HISTORY_WAIT,
-    METRIC_HISTORY_GPU_BUSY,
-    METRIC_WRITTEN,
-    METRIC_COLLECTED,
-    METRIC_COLLECT_FILES,
-    METRIC_LEFT_OUT_FILES,
-    METRIC_LEFT_OUT_LINES,
-    METRICS_N
+enum {
+    METRICS_LABELS = 13, /* most of a table */
+    METRICS_LABEL_BYTES = 128,
+    METRICS_OWN_LABELS = 2 /* jobid and step of a report's table */
 };
 
 /* Where a metric is written. */
@@ -117,18 +65,65 @@ struct metrics_row {
     const char *name; /* name of samples; that of a counter ends in _total */
     enum metrics_type type;
     const char *unit; /* last part of the name, without _total; NULL: none */
-    enum metrics_scope scope;
-    unsigned told; /* METRICS_RUNNING and so on */
+    unsigned told;    /* METRICS_RUNNING and so on */
     const char *help;
 };
-extern const struct metrics_row metrics_rows[METRICS_N];
+
+/* Members of a column that is a metric, or a label; the whole column, where the
+ * values are set by metrics_add. */
+#define METRICS_OF(name, type, unit, told, help)                               \
+    .metric = &(const struct metrics_row)                                      \
+    {                                                                          \
+        (name), (type), (unit), (told), (help)                                 \
+    }
+#define METRICS_ROW(...)                                                       \
+    {                                                                          \
+        METRICS_OF(__VA_ARGS__)                                                \
+    }
+#define METRICS_LABEL(word)                                                    \
+    {                                                                          \
+        .label = (word)                                                        \
+    }
+/* Inspector's labels in its order. */
+#define METRICS_INSPECTOR_LABELS(what)                                         \
+    METRICS_LABEL("version"), METRICS_LABEL("slurm_job_id"),                   \
+        METRICS_LABEL("node"), METRICS_LABEL("gpu"),                           \
+        METRICS_LABEL("comm_name"), METRICS_LABEL("n_nodes"),                  \
+        METRICS_LABEL("nranks"), METRICS_LABEL(what),                          \
+        METRICS_LABEL("message_size")
+
+/* --- the metrics of steps ------------------------------------------------ */
+
+/* The places of a table's metrics among the values of its objects. */
+extern const struct jp_table metrics_step; /* as seen by one node */
+enum { METRIC_INFO };
+extern const struct jp_table metrics_verdict;
+enum { METRIC_VERDICT };
+extern const struct jp_table metrics_finding; /* the findings of a kind */
+enum { METRIC_FINDINGS };
+extern const struct jp_table metrics_node;
+enum { METRIC_HANGS, METRIC_LATE_RANKS, METRIC_COVERAGE, METRIC_DURATION };
+extern const struct jp_table metrics_rank;
+enum { METRIC_OPERATIONS, METRIC_BUSY, METRIC_CAUSED, METRIC_WAITED };
+extern const struct jp_table metrics_coll; /* a rank's collective, by size */
+enum { METRIC_BUSBW, METRIC_TIME };
+
+/* All of them; ends with NULL. */
+extern const struct jp_table *const metrics_of_steps[];
+
+/* The name of the table's i-th label, and its i-th metric; NULL: no more. A
+ * table of a report (with a name) has the labels jobid and step in front of its
+ * own. */
+const char *metrics_label(const struct jp_table *table, size_t i);
+const struct metrics_row *metrics_at(const struct jp_table *table, size_t i);
+
+/* --- sets ---------------------------------------------------------------- */
 
 struct metrics_object {
-    enum metrics_scope scope;
+    const struct jp_table *table;
     double time_s; /* time of its samples (OpenMetrics only); NAN: omitted */
     char labels[METRICS_LABELS][METRICS_LABEL_BYTES];
-    /* NAN: unknown. Values of other scopes' metrics are never written. */
-    double values[METRICS_N];
+    double values[]; /* of the table's metrics; NAN: unknown */
 };
 
 struct metrics_set {
@@ -142,15 +137,20 @@ void metrics_init(struct metrics_set *set);
 void metrics_fini(struct metrics_set *set);
 
 /* Returns the values of the object with these labels, one string for each label
- * of the scope. A new object is added with all values NAN. NULL or "": the
+ * of the table. A new object is added with all values NAN. NULL or "": the
  * label is omitted. Strings are foreign input: invalid UTF-8 and control
  * characters become "?", and long strings are truncated. The values are
  * borrowed until the set ends. Returns NULL without memory. */
-double *metrics_add_texts(struct metrics_set *set, enum metrics_scope scope,
+double *metrics_add_texts(struct metrics_set *set, const struct jp_table *table,
                           const char *const texts[METRICS_LABELS]);
-#define metrics_add(set, scope, ...)                                           \
-    metrics_add_texts(set, scope,                                              \
+#define metrics_add(set, table, ...)                                           \
+    metrics_add_texts(set, table,                                              \
                       (const char *const[METRICS_LABELS]){__VA_ARGS__})
+
+/* Adds n rows of the table's row_size, whose columns have fields or getters.
+ * Returns -1 without memory. */
+int metrics_add_rows(struct metrics_set *set, const struct jp_table *table,
+                     const void *rows, size_t n);
 
 enum metrics_format { METRICS_TEXT, METRICS_OPENMETRICS };
 
@@ -159,10 +159,10 @@ struct metrics_how {
     size_t max_series; /* limit; the end of the table is left out; 0: none */
 };
 
-/* Writes the set. Metrics without any value are omitted, and so are values that
- * are not finite, and negative counters. *left: number of series left out
- * because of max_series (may be NULL); metrics_count gives the total
- * beforehand. Returns -1 if the stream failed. */
+/* Writes the set, tables by their metrics_place. Metrics without any value are
+ * omitted, and so are values that are not finite, and negative counters. *left:
+ * number of series left out because of max_series (may be NULL); metrics_count
+ * gives the total beforehand. Returns -1 if the stream failed. */
 int metrics_write(const struct metrics_set *set, const struct metrics_how *how,
                   FILE *out, size_t *left, struct jp_error *err);
 
@@ -176,8 +176,9 @@ size_t metrics_count(const struct metrics_set *set);
 uint64_t metrics_size_first(uint64_t bytes);
 char *metrics_size_text(uint64_t bytes, char *buf, size_t size);
 
-/* Writes the tables of docs/metrics.md in Markdown. */
-void metrics_describe(FILE *out);
+/* Writes the tables of docs/metrics.md in Markdown. tables: n and a NULL, which
+ * are sorted. */
+void metrics_describe(const struct jp_table **tables, size_t n, FILE *out);
 
 /* --- metricsfile.c ------------------------------------------------------ */
 
@@ -291,13 +292,15 @@ int metricsfile_clean(const char *folder, bool shared, bool dry,
 
 /* Reads the text of a step's file, which its user wrote, into a set.
  *
- * The text is foreign. Only metrics of the table above that a running step has
- * (METRICS_RUNNING) are taken, with the labels of their scope; each line must
+ * The text is foreign. Only metrics that a running step has (METRICS_RUNNING)
+ * are taken, with the labels of their table; each line must
  * name the job and the step that the file stands for. What is wrong is skipped
  * and counted. metrics_write makes new text of it, so nothing of the file's
  * form gets any further. */
 struct metricstext {
-    /* in: what the lines must say, or what they get */
+    /* in: tables besides metrics_of_steps, ends with NULL; NULL: none */
+    const struct jp_table *const *tables;
+    /* what the lines must say, or what they get */
     const char *step; /* as metricsfile_word has it */
     const char *user; /* replaces what the file says */
     /* the same, from Slurm; NULL: the file's word is kept */
@@ -323,6 +326,9 @@ int metricstext_read(char *text, size_t len, struct metricstext *of,
                      struct metrics_set *set);
 
 /* --- metricscollect.c ---------------------------------------------------- */
+
+/* The metrics of the collector itself; ends with NULL. */
+extern const struct jp_table *const metricscollect_tables[];
 
 /* jobprof metrics collect: checks users' files in the spool and writes the one
  * file that node_exporter reads, METRICSCOLLECT_NAME, which only root can
@@ -351,6 +357,7 @@ struct metricscollect_job {
 struct metricscollect {
     /* in */
     const char *spool, *textfile;
+    const struct jp_table *const *tables;    /* as in struct metricstext */
     size_t series, user_series, node_series; /* of a file, a user, the node */
     /* Asks whose job it is; NULL: nobody can be asked. Returns false if there
      * is no answer. */

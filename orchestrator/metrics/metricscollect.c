@@ -64,6 +64,58 @@ static const struct {
     [WHY_LINES] = {"lines", "lines that are no metric of the step", true},
 };
 
+/* --- the collector's own metrics ------------------------------------------ */
+
+static const struct jp_column of_written[] = {
+    METRICS_LABEL("jobid"),
+    METRICS_LABEL("step"),
+    METRICS_LABEL("node"),
+    METRICS_ROW("jobprof_step_written_timestamp_seconds", METRICS_GAUGE,
+                "seconds", METRICS_COLLECT,
+                "When the step's agent on this node wrote its metrics, in "
+                "seconds since 1970."),
+};
+static const struct jp_table written = {
+    .help = "a node of a step, as its file says",
+    JP_COLUMNS(of_written),
+    .metrics_place = 90,
+};
+
+static const struct jp_column of_collector[] = {
+    METRICS_ROW("jobprof_collect_timestamp_seconds", METRICS_GAUGE, "seconds",
+                METRICS_COLLECT,
+                "When the users' files were collected, in seconds since 1970."),
+    METRICS_ROW("jobprof_collect_files", METRICS_GAUGE, NULL, METRICS_COLLECT,
+                "Users' files that were collected."),
+};
+static const struct jp_table collector = {
+    .help = "the collector",
+    JP_COLUMNS(of_collector),
+    .metrics_place = 91,
+};
+enum { COLLECTED, COLLECT_FILES }; /* its values */
+
+static const struct jp_column of_left_out[] = {
+    METRICS_LABEL("user"),
+    METRICS_LABEL("why"),
+    METRICS_ROW("jobprof_collect_left_out_files", METRICS_GAUGE, NULL,
+                METRICS_COLLECT, "Files of the user that were not collected."),
+    METRICS_ROW("jobprof_collect_left_out_series", METRICS_GAUGE, NULL,
+                METRICS_COLLECT,
+                "Series of the user's files that were not collected."),
+};
+static const struct jp_table left_out = {
+    .help = "what was left out of a user",
+    JP_COLUMNS(of_left_out),
+    .metrics_place = 92,
+};
+enum { LEFT_FILES, LEFT_SERIES }; /* its values */
+
+const struct jp_table *const metricscollect_tables[] = {&written, &collector,
+                                                        &left_out, NULL};
+
+/* -------------------------------------------------------------------------- */
+
 struct user {
     uint64_t uid; /* PAYER_NAMELESS: all users without a name */
     char name[64];
@@ -443,9 +495,9 @@ static void add_written(struct work *w, const struct file *file,
     double *v;
 
     snprintf(job, sizeof(job), "%" PRIu64, file->job);
-    v = metrics_add(&w->set, METRICS_NODE, job, of->step, of->node);
+    v = metrics_add(&w->set, &written, job, of->step, of->node);
     if (v)
-        v[METRIC_WRITTEN] = (double) file->written;
+        *v = (double) file->written;
 }
 
 /* Reads a file into the set. Returns -1 without memory. */
@@ -453,7 +505,8 @@ static int take_file(struct work *w, struct file *file, const struct job *job,
                      size_t part)
 {
     struct user *u = find_user(w, file->uid);
-    struct metricstext of = {.job = file->job, .step = file->step};
+    struct metricstext of = {
+        .tables = w->c->tables, .job = file->job, .step = file->step};
     int fd = open_file(w, file), rc;
     char *text = NULL;
     size_t len = 0, left;
@@ -535,16 +588,15 @@ static int by_left(const void *a, const void *b)
 static int add_left(struct work *w, const struct user *u, const char *name)
 {
     for (int i = 0; i < WHYS; i++) {
-        enum metric m = whys[i].is_series ? METRIC_LEFT_OUT_LINES
-                                          : METRIC_LEFT_OUT_FILES;
         double *v;
 
         if (!u->left[i])
             continue;
-        v = metrics_add(&w->set, METRICS_LEFT_OUT, name, whys[i].label);
+        v = metrics_add(&w->set, &left_out, name, whys[i].label);
         if (!v)
             return -1;
-        v[m] = (isnan(v[m]) ? 0 : v[m]) + (double) u->left[i];
+        v += whys[i].is_series ? LEFT_SERIES : LEFT_FILES;
+        *v = (isnan(*v) ? 0 : *v) + (double) u->left[i];
     }
     return 0;
 }
@@ -636,12 +688,12 @@ static char *set_text(struct work *w, size_t *len, struct jp_error *err)
     const struct metrics_how how = {.format = METRICS_TEXT};
     char *text = NULL;
     FILE *out = open_memstream(&text, len);
-    double *v = metrics_add(&w->set, METRICS_COLLECTOR, NULL);
+    double *v = metrics_add(&w->set, &collector, NULL);
     int rc = out && v ? 0 : error_set(err, "out of memory");
 
     if (rc == 0) {
-        v[METRIC_COLLECTED] = (double) time(NULL);
-        v[METRIC_COLLECT_FILES] = (double) w->c->files;
+        v[COLLECTED] = (double) time(NULL);
+        v[COLLECT_FILES] = (double) w->c->files;
         rc = metrics_write(&w->set, &how, out, NULL, err);
     }
     if (out && fclose(out) != 0 && rc == 0)

@@ -1,8 +1,8 @@
 /* metricstext.c - read the text of a step's metrics, which its user wrote.
  *
  * metricstext_read splits the text into lines; take_line parses one
- * (name{label="value",...} value), finds its row in the table and its labels in
- * the row's scope, and adds it to the set. */
+ * (name{label="value",...} value), finds its metric and its labels in the
+ * tables, and adds it to the set. */
 #include "orchestrator/metrics/metrics.h"
 
 #include <inttypes.h>
@@ -15,8 +15,9 @@
 
 /* A sample. The strings are in the line, which is changed. */
 struct sample {
-    enum metric metric;
-    const char *labels[METRICS_LABELS]; /* in the order of the scope */
+    const struct jp_table *table;       /* NULL: none of ours */
+    size_t metric;                      /* its metric */
+    const char *labels[METRICS_LABELS]; /* in the order of the table */
     double value;
 };
 
@@ -25,15 +26,32 @@ static char *skip_blanks(char *at)
     return at + strspn(at, " \t");
 }
 
-/* The metric of that name which a running step has; METRICS_N: none. */
-static enum metric find_metric(const char *name, size_t len)
+/* Finds the metric of that name which a running step has. */
+static void find_metric(const struct jp_table *const *tables, const char *name,
+                        size_t len, struct sample *s)
 {
-    for (enum metric m = 0; m < METRICS_N; m++)
-        if ((metrics_rows[m].told & METRICS_RUNNING) &&
-            strlen(metrics_rows[m].name) == len &&
-            memcmp(metrics_rows[m].name, name, len) == 0)
-            return m;
-    return METRICS_N;
+    const struct metrics_row *row;
+
+    for (; tables && *tables && !s->table; tables++)
+        for (size_t i = 0; (row = metrics_at(*tables, i)); i++)
+            if ((row->told & METRICS_RUNNING) && strlen(row->name) == len &&
+                memcmp(row->name, name, len) == 0) {
+                s->table = *tables;
+                s->metric = i;
+                break;
+            }
+}
+
+/* The index of the label of that name; METRICS_LABELS: the table has none. */
+static size_t find_label(const struct sample *s, const char *name, size_t len)
+{
+    const char *label;
+
+    for (size_t i = 0;
+         i < METRICS_LABELS && (label = metrics_label(s->table, i)); i++)
+        if (strlen(label) == len && memcmp(label, name, len) == 0)
+            return i;
+    return METRICS_LABELS;
 }
 
 /* Unescapes a label's value in place; at is behind its first quote. Returns the
@@ -63,8 +81,6 @@ static char *take_value(char *at, const char **value)
  * err. */
 static char *take_labels(char *at, struct sample *s, struct jp_error *err)
 {
-    const char *const *names =
-        metrics_scopes[metrics_rows[s->metric].scope].labels;
     size_t i, len;
 
     for (at = skip_blanks(at); *at != '}'; at = skip_blanks(at)) {
@@ -72,12 +88,10 @@ static char *take_labels(char *at, struct sample *s, struct jp_error *err)
 
         len = strcspn(name, "=\" \t{},");
         at = skip_blanks(name + len);
-        for (i = 0; i < METRICS_LABELS && names[i]; i++)
-            if (strlen(names[i]) == len && memcmp(names[i], name, len) == 0)
-                break;
-        if (i == METRICS_LABELS || !names[i] || s->labels[i]) {
+        i = find_label(s, name, len);
+        if (i == METRICS_LABELS || s->labels[i]) {
             error_set(err, "a label that %s does not have, or has twice",
-                      metrics_rows[s->metric].name);
+                      metrics_at(s->table, s->metric)->name);
             return NULL;
         }
         if (*at != '=' || *(at = skip_blanks(at + 1)) != '"' ||
@@ -99,14 +113,17 @@ static char *take_labels(char *at, struct sample *s, struct jp_error *err)
 
 /* Parses a line without its line break. Returns -1 and err if it is no sample
  * that a step may have. */
-static int take_sample(char *line, struct sample *s, struct jp_error *err)
+static int take_sample(char *line, const struct metricstext *of,
+                       struct sample *s, struct jp_error *err)
 {
     size_t len = strspn(line, "abcdefghijklmnopqrstuvwxyz"
                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:");
     char *at = skip_blanks(line + len), *end;
 
-    *s = (struct sample){.metric = find_metric(line, len)};
-    if (s->metric == METRICS_N)
+    *s = (struct sample){.table = NULL};
+    find_metric(metrics_of_steps, line, len, s);
+    find_metric(of->tables, line, len, s);
+    if (!s->table)
         return error_set(err, "not a metric of a running step");
     if (*at != '{')
         return error_set(err, "no labels");
@@ -122,16 +139,12 @@ static int take_sample(char *line, struct sample *s, struct jp_error *err)
     return 0;
 }
 
-/* The label of that name, or NULL. */
-static const char **find_label(struct sample *s, const char *name)
+/* The value of the label of that name; NULL: the table has none. */
+static const char **label_of(struct sample *s, const char *name)
 {
-    const char *const *names =
-        metrics_scopes[metrics_rows[s->metric].scope].labels;
+    size_t i = find_label(s, name, strlen(name));
 
-    for (size_t i = 0; i < METRICS_LABELS && names[i]; i++)
-        if (strcmp(names[i], name) == 0)
-            return &s->labels[i];
-    return NULL;
+    return i < METRICS_LABELS ? &s->labels[i] : NULL;
 }
 
 /* Checks whose sample it is: every metric of a running step has the job and the
@@ -140,12 +153,12 @@ static const char **find_label(struct sample *s, const char *name)
 static int check_whose(struct sample *s, struct metricstext *of,
                        struct jp_error *err)
 {
-    const char **job = find_label(s, "jobid"), **step = find_label(s, "step");
-    const char **user = find_label(s, "user");
+    const char **job = label_of(s, "jobid"), **step = label_of(s, "step");
+    const char **user = label_of(s, "user");
     char word[METRICSFILE_STEP_BYTES], number[24];
 
     if (!job)
-        job = find_label(s, "slurm_job_id");
+        job = label_of(s, "slurm_job_id");
     /* one form only, because "042" is another series than "42" */
     snprintf(number, sizeof(number), "%" PRIu64, of->job);
     if (!job || !*job || strcmp(*job, number) != 0)
@@ -155,9 +168,9 @@ static int check_whose(struct sample *s, struct metricstext *of,
     if (user) {
         *user = of->user;
         if (of->account)
-            *find_label(s, "account") = of->account;
+            *label_of(s, "account") = of->account;
         if (of->partition)
-            *find_label(s, "partition") = of->partition;
+            *label_of(s, "partition") = of->partition;
     }
     return 0;
 }
@@ -166,21 +179,20 @@ static int check_whose(struct sample *s, struct metricstext *of,
 static int add_sample(struct sample *s, struct metricstext *of,
                       struct metrics_set *set)
 {
-    enum metrics_scope scope = metrics_rows[s->metric].scope;
     double *values;
 
     /* would not be written */
     if (!isfinite(s->value))
         return 0;
-    values = metrics_add_texts(set, scope, s->labels);
+    values = metrics_add_texts(set, s->table, s->labels);
     if (!values)
         return -1;
     /* the same series again: the last value counts */
     of->series += isnan(values[s->metric]) != 0;
     values[s->metric] = s->value;
-    if (scope == METRICS_STEP && !*of->node)
+    if (s->table == &metrics_step && !*of->node)
         /* one buffer of this size each */
-        clean_text(*find_label(s, "node") ?: "", JP_CLEAN_UTF8, of->node,
+        clean_text(*label_of(s, "node") ?: "", JP_CLEAN_UTF8, of->node,
                    sizeof(of->node));
     return 0;
 }
@@ -201,7 +213,7 @@ static int take_line(char *line, size_t len, struct metricstext *of,
         error_set(&err, "a NUL");
     else if (at = skip_blanks(line), !*at || *at == '#')
         return 0; /* TYPE and HELP come from our table */
-    else if (take_sample(at, &s, &err) == 0)
+    else if (take_sample(at, of, &s, &err) == 0)
         rc = check_whose(&s, of, &err);
     if (rc < 0) {
         if (!of->bad_lines++)

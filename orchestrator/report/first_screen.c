@@ -17,7 +17,6 @@
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/identity/processes.h"
 #include "orchestrator/insight/expected.h"
-#include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/plain.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/proof.h"
@@ -201,9 +200,9 @@ static void tile_sure(const struct jp_report *report,
         double width = (f->high - f->low) / f->share;
 
         SAY(t->value, "%s",
-            width < limits_get(JP_LIMIT_SURE_HIGH)     ? "high"
-            : width < limits_get(JP_LIMIT_SURE_MEDIUM) ? "medium"
-                                                       : "low");
+            width < report_limits[REPORT_LIMIT_SURE_HIGH].value     ? "high"
+            : width < report_limits[REPORT_LIMIT_SURE_MEDIUM].value ? "medium"
+                                                                    : "low");
         /* one decimal if the interval would otherwise be hidden by rounding */
         digits = f->share < 0.1 || f->high - f->low < 0.02;
         SAY(t->note, "%.*f to %.*f %% of communication time, by %s operations",

@@ -15,15 +15,14 @@
 #include "common/fileio.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/finding.h"
-#include "orchestrator/insight/limits.h"
 #include "orchestrator/report/out.h"
 
 /* Returns true if the processes lived long enough on average for a share of
- * their time to mean something (JP_LIMIT_OVERHEAD, us). */
+ * their time to mean something (REPORT_LIMIT_OVERHEAD, us). */
 static bool is_long(const struct jp_overhead *o)
 {
-    return o->wall_ns >=
-           limits_get(JP_LIMIT_OVERHEAD) * 1e3 * (double) o->recordings;
+    return o->wall_ns >= report_limits[REPORT_LIMIT_OVERHEAD].value * 1e3 *
+                             (double) o->recordings;
 }
 
 double quality_overhead_share(const struct jp_overhead *o)
@@ -94,7 +93,7 @@ void quality_overhead_text(const struct jp_quality *q,
                      "no share, as the run took %s (at least %g s are "
                      "needed): %s",
                      FIG_US(o->wall_ns / 1e3 / (double) o->recordings),
-                     limits_get(JP_LIMIT_OVERHEAD) / 1e6, parts);
+                     report_limits[REPORT_LIMIT_OVERHEAD].value / 1e6, parts);
         sentence_add(&s, "in addition %s of CPU time to write %s",
                      FIG_US(o->writer_ns / 1e3), FIG_BYTES(o->bytes));
     }

@@ -14,6 +14,7 @@
 #include "common/json_stream.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/feature/feature.h"
+#include "orchestrator/insight/limits.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/table.h"
@@ -107,6 +108,16 @@ int report_write_timeline(const struct jp_report *report, FILE *out,
  * so it cannot contain the mark. */
 #define HTML_PICTURES "<!-- pictures -->"
 
+/* Limits of what a report shows, which decide no verdict; ends with a name that
+ * is NULL. The page lists them with the others. */
+enum {
+    REPORT_LIMIT_SURE_HIGH,
+    REPORT_LIMIT_SURE_MEDIUM,
+    REPORT_LIMIT_OVERHEAD,
+    REPORT_LIMITS
+};
+extern const struct jp_limit report_limits[REPORT_LIMITS + 1];
+
 /* --- figures about the data itself, one row each -------------------------
  *
  * summary.json, quality.csv, summary.txt and report.html read this table. */
@@ -148,7 +159,7 @@ const char *quality_coverage_of(const struct jp_report *report);
 
 /* Returns the share of the processes' wall time spent in the recorder, in their
  * own threads. NAN: unknown, or the processes ran for too short a time
- * (JP_LIMIT_OVERHEAD). */
+ * (REPORT_LIMIT_OVERHEAD). */
 double quality_overhead_share(const struct jp_overhead *overhead);
 
 /* Formats the recorder's cost, or why it is unknown. */

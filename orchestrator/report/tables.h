@@ -12,6 +12,22 @@ extern const struct jp_table table_cells, table_comms, table_ranks, table_ops,
 /* Attempts (tables_findings.c). */
 extern const struct jp_table table_attempts;
 
+/* A finding of another kind than those of the insight, such as a feature's.
+ * Members that are not set are null. */
+struct tables_finding {
+    const char *kind, *text, *next;
+    const char *comm;    /* id of the communicator */
+    uint64_t comm_index; /* unless comm is NULL */
+    const char *host;
+    int64_t pid;             /* 0: unknown */
+    const double *from, *to; /* NULL or NAN: unknown */
+    const double *share, *cost_us;
+};
+
+/* Writes its members into an open object of findings[]: all the keys that each
+ * finding has. */
+void tables_finding(struct jp_json_stream *s, const struct tables_finding *f);
+
 /* All tables; ends with NULL. Each has a file in csv/ if a column is in CSV.
  * The docs are also made from them. */
 extern const struct jp_table *const tables[];

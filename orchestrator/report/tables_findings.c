@@ -261,6 +261,38 @@ static const struct jp_column findings[] = {
      "by the times of the records", .get = get_finding_since},
 };
 #undef FIELD
+
+/* A real figure, or null. */
+static void put_known(struct jp_json_stream *s, const char *key,
+                      const double *value)
+{
+    json_stream_real(s, key, value ? *value : NAN);
+}
+
+void tables_finding(struct jp_json_stream *s, const struct tables_finding *f)
+{
+    json_stream_text(s, "kind", f->kind);
+    json_stream_text(s, "comm", f->comm);
+    json_stream_known(s, "comm_index", f->comm != NULL, f->comm_index);
+    json_stream_null(s, "coll");
+    json_stream_null(s, "rank");
+    json_stream_null(s, "world_rank");
+    json_stream_text(s, "host", f->host);
+    if (f->pid > 0)
+        json_stream_int(s, "pid", f->pid);
+    else
+        json_stream_null(s, "pid");
+    put_known(s, "from", f->from);
+    put_known(s, "to", f->to);
+    put_known(s, "share", f->share);
+    if (f->cost_us && isfinite(*f->cost_us))
+        json_stream_count(s, "cost_us", (uint64_t) *f->cost_us);
+    else
+        json_stream_null(s, "cost_us");
+    json_stream_text(s, "text", f->text);
+    json_stream_text(s, "next", f->next);
+}
+
 /* Writes the causes of a finding, as an array in its object; empty if there are
  * none or none were looked for. */
 static void put_causes(struct jp_json_stream *s, const struct jp_row *row)

@@ -8,6 +8,7 @@
 #include "common/figure.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/table.h"
+#include "orchestrator/report/tables.h"
 #include "orchestrator/topo/shapes.h"
 
 #define MAX_LINES 12    /* lines of summary.txt */
@@ -205,23 +206,17 @@ int topology_html(const struct jp_report *report, FILE *out)
 void topology_findings(struct jp_json_stream *s, const struct jp_step_labels *l,
                        const struct jp_result *r)
 {
-    static const char *const unknown[] = {"coll", "rank",  "world_rank",
-                                          "host", "pid",   "from",
-                                          "to",   "share", "cost_us"};
-
     for (size_t i = 0; l && r && i < l->n_warnings && i < MAX_FINDINGS; i++) {
         const struct jp_step_warning *w = &l->warnings[i];
 
         json_stream_object(s, NULL);
-        json_stream_text(s, "kind", "topology");
-        json_stream_text(s, "comm",
-                         w->n_comms ? rows_comm(r, w->comm)->id : NULL);
-        json_stream_known(s, "comm_index", w->n_comms, w->comm);
-        /* the keys of table_findings, so all findings have the same form */
-        for (size_t k = 0; k < sizeof(unknown) / sizeof(*unknown); k++)
-            json_stream_null(s, unknown[k]);
-        json_stream_text(s, "text", w->text);
-        json_stream_text(s, "next", topology_advice(w->kind));
+        tables_finding(
+            s, &(struct tables_finding){
+                   .kind = "topology",
+                   .comm = w->n_comms ? rows_comm(r, w->comm)->id : NULL,
+                   .comm_index = w->comm,
+                   .text = w->text,
+                   .next = topology_advice(w->kind)});
         json_stream_text(s, "topology", label_warning_word[w->kind]);
         json_stream_end_object(s);
     }

@@ -5,6 +5,7 @@
  * limit is an error with the line's number. */
 #include "orchestrator/show/csvtable.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -113,8 +114,11 @@ static int find_columns(struct jp_csvtable *t, const char *const *columns,
         for (t->at[i] = 0; t->at[i] < t->n_fields; t->at[i]++)
             if (!strcmp(t->fields[t->at[i]], columns[i]))
                 break;
-        if (t->at[i] == t->n_fields)
-            return error_set(err, "%s: no column \"%s\"", t->path, columns[i]);
+        if (t->at[i] == t->n_fields) {
+            error_set(err, "%s: no column \"%s\"", t->path, columns[i]);
+            errno = ENODATA;
+            return -1;
+        }
     }
     return 0;
 }
@@ -123,13 +127,17 @@ static int find_columns(struct jp_csvtable *t, const char *const *columns,
 static int begin(struct jp_csvtable *t, const char *const *columns, size_t n,
                  struct jp_error *err)
 {
+    int saved;
+
     t->bytes = malloc(CSVTABLE_MAX);
     t->cell = malloc(CSVTABLE_MAX);
     if (!t->bytes || !t->cell)
         error_set(err, "out of memory");
     else if (find_columns(t, columns, n, err) == 0)
         return 0;
+    saved = errno;
     csvtable_close(t);
+    errno = saved;
     return -1;
 }
 

@@ -32,7 +32,7 @@ struct jp_csvtable {
 
 /* Opens a table. columns: names of the requested columns, at most
  * CSVTABLE_COLUMNS. Returns 0, or -1 and err if it cannot be read or lacks a
- * column. Call csvtable_close only after 0. */
+ * column (errno ENODATA). Call csvtable_close only after 0. */
 int csvtable_open(struct jp_csvtable *table, const char *path,
                   const char *const *columns, size_t n, struct jp_error *err);
 /* The same for bytes, which are borrowed until the close. */

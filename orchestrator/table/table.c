@@ -292,6 +292,12 @@ enum table_type table_type_of(const struct jp_column *c)
     }
 }
 
+void table_value(const struct jp_column *column, const struct jp_row *row,
+                 struct jp_value *value)
+{
+    table_get_value(column, row, value);
+}
+
 const struct jp_column *table_column(const struct jp_table *table,
                                      const char *key)
 {

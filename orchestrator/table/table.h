@@ -20,8 +20,9 @@
 #include "common/json_stream.h"
 #include "orchestrator/table/csv_out.h"
 
-struct jp_report; /* this room hands both on, and looks into neither */
+struct jp_report; /* this room hands these on, and looks into none */
 struct jp_result;
+struct metrics_row; /* orchestrator/metrics/metrics.h */
 
 /* --- which rows of a long table are shown ---
  *
@@ -184,6 +185,10 @@ struct jp_column {
      * (0: no limit); left out as the first, second, ... on a narrow terminal
      * (0: never) */
     unsigned char raw, decimals, cut, drops;
+    /* for Prometheus: the name of the label that the column is, or the metric.
+     * NULL: neither */
+    const char *label;
+    const struct metrics_row *metric;
 };
 
 /* The type of a member, by its address: an array of char has no type here, so a
@@ -239,6 +244,9 @@ struct jp_table {
      * first one */
     bool fitted;
     unsigned char indent;
+    /* for Prometheus: tables of lower places come first, and are the last to be
+     * left out; 0: after all others */
+    unsigned char metrics_place;
     /* Writes further keys into a row's JSON object, after its columns. NULL:
      * none. */
     void (*json_more)(struct jp_json_stream *s, const struct jp_row *row);
@@ -256,6 +264,9 @@ enum table_type {
     TABLE_TYPE_REAL
 };
 enum table_type table_type_of(const struct jp_column *column);
+/* Gets the value of a column in a row. */
+void table_value(const struct jp_column *column, const struct jp_row *row,
+                 struct jp_value *value);
 /* The column of this key; NULL: there is none. */
 const struct jp_column *table_column(const struct jp_table *table,
                                      const char *key);

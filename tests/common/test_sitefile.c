@@ -365,7 +365,7 @@ static void test_groups_merge(void **state)
 {
     char *path = tempdir_file(*state, "twice.conf", 0600,
                               "nccl = {\n    # mem = 1;\n};\n"
-                              "copper = {};\n"
+                              "policy = {};\n"
                               "nccl = { default_partitions = \"gpu\";\n"
                               "  mem = \"4M\"; };\n"
                               "lock = [ \"nccl.mem\" ];\n"

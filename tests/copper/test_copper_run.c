@@ -16,6 +16,7 @@
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/summary_file.h"
+#include "plugins/backend.h"
 #include "tests/common/tempdir.h"
 
 static const char aggregate[] =
@@ -348,9 +349,26 @@ static void test_card(void **state)
     copper_destroy(copper);
 }
 
+/* Its words are those of an option of its own. */
+static void test_planner(void **state)
+{
+    const struct backend *backend = backend_find("copper");
+    const struct backend_input in = {.step_dir = "/s"};
+    struct jp_error err = {""};
+
+    (void) state;
+    assert_non_null(backend);
+    assert_int_equal(backend->abi, BACKEND_ABI);
+    assert_string_equal(backend->about.name, "copper");
+    assert_true(*backend->about.title && *backend->about.words->help);
+    assert_int_equal(backend->planner->usable(&in, &err), -1);
+    assert_non_null(strstr(err.text, "--copper-profile"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_planner),
         cmocka_unit_test_setup_teardown(test_inputs, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test_setup_teardown(test_expected, tempdir_make,

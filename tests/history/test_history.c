@@ -14,6 +14,7 @@
 #include "orchestrator/history/history_parts.h"
 #include "orchestrator/history/history_sum.h"
 #include "tests/history/site.h"
+#include "tests/metrics/check_metrics.h"
 
 /* The members that every line must have */
 #define NEEDED "\"v\":1,\"time_us\":5,\"job\":7,\"verdict\":\"OK\""
@@ -524,15 +525,22 @@ static void test_pairs(void **state)
     history_sum_destroy(sum);
 }
 
+static void test_metrics(void **state)
+{
+    (void) state;
+    check_metrics(history_metrics);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bad_lines),  cmocka_unit_test(test_good_line),
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_nodes),
-        cmocka_unit_test(test_names),      cmocka_unit_test(test_chance),
-        cmocka_unit_test(test_bad_nodes),  cmocka_unit_test(test_sound_sites),
-        cmocka_unit_test(test_votes),      cmocka_unit_test(test_first_nodes),
-        cmocka_unit_test(test_wanted),     cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_metrics),     cmocka_unit_test(test_bad_lines),
+        cmocka_unit_test(test_good_line),   cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_nodes),       cmocka_unit_test(test_names),
+        cmocka_unit_test(test_chance),      cmocka_unit_test(test_bad_nodes),
+        cmocka_unit_test(test_sound_sites), cmocka_unit_test(test_votes),
+        cmocka_unit_test(test_first_nodes), cmocka_unit_test(test_wanted),
+        cmocka_unit_test(test_pairs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

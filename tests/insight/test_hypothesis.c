@@ -14,6 +14,7 @@
 #include "orchestrator/feature/feature.h"
 #include "orchestrator/insight/expectation.h"
 #include "orchestrator/insight/limits.h"
+#include "orchestrator/report/sections.h"
 #include "orchestrator/topo/steplabels.h"
 
 static void test_table(void **state)
@@ -259,6 +260,8 @@ static void test_limits(void **state)
     (void) state;
     for (size_t i = 0; i < JP_N_LIMITS; i++)
         check_limit(&limits_table[i], names, &n);
+    for (const struct jp_limit *limit = report_limits; limit->name; limit++)
+        check_limit(limit, names, &n);
     for (size_t i = 0; feature_registry[i]; i++)
         for (const struct jp_limit *limit = feature_registry[i]->limits;
              limit && limit->name; limit++)

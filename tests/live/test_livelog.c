@@ -14,11 +14,13 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
+#include "orchestrator/live/live_metrics.h"
 #include "orchestrator/live/livejoin.h"
 #include "orchestrator/live/livenode.h"
 #include "orchestrator/live/livestall.h"
 #include "tests/common/tempdir.h"
 #include "tests/live/alerts.h"
+#include "tests/metrics/check_metrics.h"
 
 #define SECOND UINT64_C(1000000000)
 #define PID 4242
@@ -429,9 +431,9 @@ static void cells_are_told(void **state)
     assert_int_equal(livelog_cells(log, 0, at(1).mono_ns, &labels, &set), 0);
     assert_int_equal(set.n, 1);
     assert_string_equal(set.objects[0]->labels[8], "4-5KB");
-    assert_true(set.objects[0]->values[METRIC_COLL_TIME] == 4);
-    assert_true(set.objects[0]->values[METRIC_COLL_BUSBW] > 1.023 &&
-                set.objects[0]->values[METRIC_COLL_BUSBW] < 1.025);
+    assert_true(set.objects[0]->values[METRIC_TIME] == 4);
+    assert_true(set.objects[0]->values[METRIC_BUSBW] > 1.023 &&
+                set.objects[0]->values[METRIC_BUSBW] < 1.025);
     metrics_fini(&set);
     livelog_destroy(log);
 }
@@ -764,9 +766,16 @@ static void cost(void **state)
 #define TEST(test)                                                             \
     cmocka_unit_test_setup_teardown(test, tempdir_make, tempdir_drop)
 
+static void metrics_are_named_well(void **state)
+{
+    (void) state;
+    check_metrics(live_metrics);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(metrics_are_named_well),
         TEST(half_lines_wait),
         TEST(cut_and_replaced_files_are_read_on),
         TEST(bytes_a_turn_are_bounded),

@@ -129,7 +129,7 @@ static void follows_what_grows(void **state)
 
 /* The value for rank 0's operations of that size; NAN: none. */
 static double cell(struct livenode *node, double now, const char *size,
-                   enum metric metric)
+                   size_t metric)
 {
     const struct livecells_labels labels = {"7", "0", "n1", "3"};
     struct metrics_set set;
@@ -173,18 +173,18 @@ static void tells_bandwidth_by_size(void **state)
     task_show(&t, 0);
     look(node, 6);
     /* 4 ranks: 1.5 times 4096 B in 1 and in 4 ms */
-    assert_true(is_near(cell(node, 6, "4-5KB", METRIC_COLL_BUSBW), 0.003072));
-    assert_true(is_near(cell(node, 6, "4-5KB", METRIC_COLL_TIME), 2500));
-    assert_true(is_near(cell(node, 6, "3-4MB", METRIC_COLL_TIME), 2000));
+    assert_true(is_near(cell(node, 6, "4-5KB", METRIC_BUSBW), 0.003072));
+    assert_true(is_near(cell(node, 6, "4-5KB", METRIC_TIME), 2500));
+    assert_true(is_near(cell(node, 6, "3-4MB", METRIC_TIME), 2000));
     t.op.bytes = 4096;
     task_op(&t, 40, 0.008);
     task_counters(&t, 41, false);
     task_show(&t, 0);
     look(node, 42);
-    assert_true(is_near(cell(node, 42, "4-5KB", METRIC_COLL_TIME), 8000));
-    assert_true(is_near(cell(node, 42, "3-4MB", METRIC_COLL_TIME), 2000));
-    assert_true(is_near(cell(node, 67, "4-5KB", METRIC_COLL_TIME), 8000));
-    assert_true(isnan(cell(node, 67, "3-4MB", METRIC_COLL_TIME)));
+    assert_true(is_near(cell(node, 42, "4-5KB", METRIC_TIME), 8000));
+    assert_true(is_near(cell(node, 42, "3-4MB", METRIC_TIME), 2000));
+    assert_true(is_near(cell(node, 67, "4-5KB", METRIC_TIME), 8000));
+    assert_true(isnan(cell(node, 67, "3-4MB", METRIC_TIME)));
     livenode_destroy(node);
     task_end(&t);
 }

@@ -19,6 +19,7 @@
 #include "common/fileio.h"
 #include "orchestrator/metrics/metrics.h"
 #include "tests/common/tempdir.h"
+#include "tests/metrics/check_metrics.h"
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -27,46 +28,28 @@ static bool ends_with(const char *text, const char *end)
     return n > len && !strcmp(text + n - len, end);
 }
 
-/* The rules of Prometheus and OpenMetrics for names, and ours for rows. */
 static void test_table(void **state)
 {
     (void) state;
-    for (enum metric m = 0; m < METRICS_N; m++) {
-        const struct metrics_row *row = &metrics_rows[m];
-        bool ours = !strncmp(row->name, "jobprof_", 8);
-        char unit[64];
-
-        assert_non_null(row->name);
-        assert_true(strlen(row->help) > 10 && !strpbrk(row->help, "\n\\\""));
-        assert_int_equal(
-            strspn(row->name, "abcdefghijklmnopqrstuvwxyz0123456789_"),
-            strlen(row->name));
-        assert_true(ours == (row->type != METRICS_UNTYPED));
-        assert_true(row->told != 0);
-        assert_int_equal(ends_with(row->name, "_total"),
-                         row->type == METRICS_COUNTER);
-        if (row->unit) {
-            snprintf(unit, sizeof(unit), "_%s%s", row->unit,
-                     row->type == METRICS_COUNTER ? "_total" : "");
-            assert_true(ends_with(row->name, unit));
-        }
-        assert_null(strstr(row->name, "DCGM"));
-        for (enum metric k = 0; k < m; k++)
-            assert_string_not_equal(row->name, metrics_rows[k].name);
-        /* every series of a step's file has the job, the step and the node,
-         * because one (name, labels) in two files fails a whole scrape */
-        if (row->told & METRICS_RUNNING) {
-            char all[512] = " ";
-
-            for (size_t i = 0; metrics_scopes[row->scope].labels[i]; i++)
-                snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s ",
-                         metrics_scopes[row->scope].labels[i]);
-            assert_non_null(strstr(all, ours ? " jobid " : " slurm_job_id "));
-            assert_non_null(strstr(all, " step "));
-            assert_non_null(strstr(all, " node "));
-        }
-    }
+    check_metrics(metrics_of_steps);
+    check_metrics(metricscollect_tables);
 }
+
+/* A table of another room, for metrics of running steps. */
+enum { OTHER_BYTES, OTHER_LEFT };
+static const struct jp_column of_other[] = {
+    METRICS_LABEL("jobid"),
+    METRICS_LABEL("step"),
+    METRICS_LABEL("node"),
+    METRICS_LABEL("rank"),
+    METRICS_ROW("jobprof_test_bytes_total", METRICS_COUNTER, "bytes",
+                METRICS_RUNNING, "Bytes of a test."),
+    METRICS_ROW("jobprof_test_left", METRICS_GAUGE, NULL, METRICS_RUNNING,
+                "What a test has left."),
+};
+static const struct jp_table other = {
+    .help = "a rank", JP_COLUMNS(of_other), .metrics_place = 51};
+static const struct jp_table *const others[] = {&other, NULL};
 
 static char *text_of(const struct metrics_set *set,
                      const struct metrics_how *how, size_t *left)
@@ -86,17 +69,19 @@ static void fill(struct metrics_set *set)
 
     metrics_init(set);
     set->time_s = 1700000000.25;
-    v = metrics_add(set, METRICS_RANK, "42", "0", "n1", "0");
+    /* tables are written by their places */
+    v = metrics_add(set, &other, "42", "0", "n1", "0");
+    v[OTHER_BYTES] = 0x1p60;
+    v = metrics_add(set, &metrics_rank, "42", "0", "n1", "0");
     v[METRIC_OPERATIONS] = 12;
-    v[METRIC_BYTES] = 0x1p60;
     v[METRIC_BUSY] = 1 / 3.0;
-    v = metrics_add(set, METRICS_RANK, "42", "0", "n1", "1");
+    v = metrics_add(set, &metrics_rank, "42", "0", "n1", "1");
     v[METRIC_OPERATIONS] = -1; /* counters are never negative */
-    v[METRIC_BYTES] = INFINITY;
-    v = metrics_add(set, METRICS_COLL, "jobprof", "42", "n1", NULL,
+    v[METRIC_BUSY] = INFINITY;
+    v = metrics_add(set, &metrics_coll, "jobprof", "42", "n1", NULL,
                     "a\"b\\c\nd\xff\xc3\xa9", "1", "8", "AllReduce", "0B",
                     "RING_LL", "0", "0");
-    v[METRIC_COLL_BUSBW] = 99.5;
+    v[METRIC_BUSBW] = 99.5;
 }
 
 static void test_text(void **state)
@@ -115,17 +100,16 @@ static void test_text(void **state)
         "# TYPE jobprof_operations_total counter\n"
         "jobprof_operations_total{jobid=\"42\",step=\"0\",node=\"n1\",rank="
         "\"0\"} 12\n"
-        "# HELP jobprof_operation_bytes_total Data of operations that have "
-        "ended, estimated from the mean size of a sample.\n"
-        "# TYPE jobprof_operation_bytes_total counter\n"
-        "jobprof_operation_bytes_total{jobid=\"42\",step=\"0\",node=\"n1\","
-        "rank=\"0\"} 1.1529215e+18\n"
         "# HELP jobprof_communication_ratio Share of its time that the rank "
         "spends in operations; above 1 if they overlap. While the step "
         "runs, over the last half minute.\n"
         "# TYPE jobprof_communication_ratio gauge\n"
         "jobprof_communication_ratio{jobid=\"42\",step=\"0\",node=\"n1\",rank="
         "\"0\"} 0.333333333\n"
+        "# HELP jobprof_test_bytes_total Bytes of a test.\n"
+        "# TYPE jobprof_test_bytes_total counter\n"
+        "jobprof_test_bytes_total{jobid=\"42\",step=\"0\",node=\"n1\","
+        "rank=\"0\"} 1.1529215e+18\n"
         "nccl_bus_bandwidth_gbs{version=\"jobprof\",slurm_job_id=\"42\",node="
         "\"n1\",comm_name=\"a\\\"b\\\\c?d?\xc3\xa9\",n_nodes=\"1\",nranks="
         "\"8\",collective=\"AllReduce\",message_size=\"0B\",algo_proto=\"RING_"
@@ -149,8 +133,8 @@ static void test_openmetrics(void **state)
                                  "jobprof_operations_total{jobid=\"42\",step="
                                  "\"0\",node=\"n1\",rank=\"0\"} 12 "
                                  "1700000000.250\n"));
-    assert_non_null(strstr(text, "# TYPE jobprof_operation_bytes counter\n"
-                                 "# UNIT jobprof_operation_bytes bytes\n"));
+    assert_non_null(strstr(text, "# TYPE jobprof_test_bytes counter\n"
+                                 "# UNIT jobprof_test_bytes bytes\n"));
     assert_non_null(strstr(text, "# TYPE nccl_bus_bandwidth_gbs unknown\n"));
     assert_true(ends_with(text, "1700000000.250\n# EOF\n"));
     free(text);
@@ -175,7 +159,7 @@ static void test_bound(void **state)
         double *v;
 
         snprintf(rank, sizeof(rank), "%u", i % 200); /* the same labels twice */
-        v = metrics_add(&set, METRICS_RANK, "1", "0", "n", rank);
+        v = metrics_add(&set, &metrics_rank, "1", "0", "n", rank);
         v[METRIC_OPERATIONS] = i;
     }
     assert_int_equal(set.n, 200);
@@ -202,7 +186,7 @@ static void test_long_label(void **state)
     for (size_t i = 0; i + 2 < sizeof(name); i += 2)
         memcpy(name + i, "\xc3\xa9", 3);
     metrics_init(&set);
-    metrics_add(&set, METRICS_NODE, name, "0", "n")[METRIC_LEFT_RANKS] = 1;
+    metrics_add(&set, &metrics_node, name, "0", "n")[METRIC_LATE_RANKS] = 1;
     text = text_of(&set, &how, NULL);
     assert_non_null(strstr(text, "\xc3\xa9\",step"));
     free(text);
@@ -504,6 +488,8 @@ static void test_foreign_text(void **state)
          "jobprof_operations_total{" LABELS ",rank=\"?[2J?\"} 1"},
         {"nccl_bus_bandwidth_gbs{slurm_job_id=\"42\",step=\"0\"} 7",
          "nccl_bus_bandwidth_gbs{slurm_job_id=\"42\",step=\"0\"} 7"},
+        {"jobprof_test_left{" LABELS ",rank=\"0\"} 5",
+         "jobprof_test_left{" LABELS ",rank=\"0\"} 5"},
         /* metrics that a step does not have */
         {"node_load1 5", NULL},
         {"up{job=\"x\"} 1", NULL},
@@ -538,8 +524,11 @@ static void test_foreign_text(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        struct metricstext of = {
-            .job = 42, .step = "0", .user = "alice", .max_series = 9};
+        struct metricstext of = {.tables = others,
+                                 .job = 42,
+                                 .step = "0",
+                                 .user = "alice",
+                                 .max_series = 9};
         const struct metrics_how how = {.format = METRICS_TEXT};
         char text[512], *made = NULL, *sample;
         struct metrics_set set;

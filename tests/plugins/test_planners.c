@@ -58,7 +58,7 @@ static const struct backend *find(const char *name)
 static void test_registry(void **state)
 {
     static const char *const names[] = {"recorder", "inspector", "example",
-                                        "copper", "rccl-inspector"};
+                                        "rccl-inspector"};
 
     (void) state;
     for (size_t i = 0; i < N(names); i++) {
@@ -118,7 +118,6 @@ static const struct {
     {"example", "example,nccl=2.23", "/e.so", true, NULL},
     {"null", "auto", "/n.so", false, "/n.so does not exist"},
     {"null", "auto", NULL, false, NULL},
-    {"copper", "auto", NULL, false, "--copper-profile"},
 };
 
 static void test_usable(void **state)

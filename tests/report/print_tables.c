@@ -43,10 +43,11 @@ static json_t *describe(const struct jp_table *table)
                      "columns", columns);
 }
 
-/* Returns the kinds of findings, as the words of that column. */
+/* Returns the kinds of findings, as the words of that column; others: those of
+ * features, patterns of words. */
 static json_t *describe_kinds(void)
 {
-    json_t *rows = json_array();
+    json_t *rows = json_array(), *others = json_array();
 
     for (unsigned i = 0; i < findings_kinds; i++)
         json_array_append_new(
@@ -56,7 +57,12 @@ static json_t *describe_kinds(void)
                       "question",
                       hypotheses_table[findings_about[i].question].key, "help",
                       findings_about[i].help));
-    return json_pack("{s:s, s:o}", "name", "finding_kinds", "kinds", rows);
+    for (size_t k = 0; feature_registry[k]; k++)
+        for (const char *const *kind = feature_registry[k]->finding_kinds;
+             kind && *kind; kind++)
+            json_array_append_new(others, json_string(*kind));
+    return json_pack("{s:s, s:o, s:o}", "name", "finding_kinds", "kinds", rows,
+                     "others", others);
 }
 
 /* Adds the tables of features with this role. */

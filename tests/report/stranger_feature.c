@@ -1,7 +1,7 @@
 /* stranger_feature.c - the smallest whole feature: one file in raw/, a table, a
- * section of the page, a limit, a finding with its sentence, and a reason of a
- * verdict. stranger.test links it into jobprof by the two lines of registry.c
- * that docs/dev/internals.md names. Copy it to begin a feature.
+ * section of the page, a metric, a limit, a finding with its sentence, and a
+ * reason of a verdict. stranger.test links it into jobprof by the two lines of
+ * registry.c that docs/dev/internals.md names. Copy it to begin a feature.
  *
  * The file is power.csv: "host,watts" and one line a node.
  */
@@ -18,6 +18,7 @@
 #include "common/vector.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/verdict.h"
+#include "orchestrator/metrics/metrics.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/sections.h"
@@ -185,26 +186,23 @@ static void judge_power(const void *data, const struct verdict_input *in,
     verdict_worsen(verdict, JP_VERDICT_INCOMPLETE, text, &reasons[REASON_BAD]);
 }
 
+static const char *const finding_kinds[] = {"low_power", NULL};
+
 /* A row of findings[] in summary.json. */
 static void put_finding(struct jp_json_stream *s,
                         const struct jp_report *report)
 {
-    static const char *const unknown[] = {
-        "comm", "comm_index", "coll", "rank",  "world_rank",
-        "pid",  "from",       "to",   "share", "cost_us"};
     char text[200];
     const struct power_node *low = find_low(power_of(report), text);
 
     if (!low)
         return;
     json_stream_object(s, NULL);
-    json_stream_text(s, "kind", "low_power");
-    json_stream_text(s, "host", low->host);
-    json_stream_text(s, "text", text);
-    json_stream_text(s, "next", "compare its power limits with the others'");
-    /* all findings have the same keys */
-    for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)
-        json_stream_null(s, unknown[i]);
+    tables_finding(s, &(struct tables_finding){
+                          .kind = "low_power",
+                          .host = low->host,
+                          .text = text,
+                          .next = "compare its power limits with the others'"});
     json_stream_end_object(s);
 }
 
@@ -222,12 +220,15 @@ static void find_node(struct jp_row *row)
 
 JP_GETTER(power_host, power_node, value_text(v, at->host))
 
-/* Places in summary.json, on the page and in summary.txt; heading and help. */
+/* Places in summary.json, on the page and in summary.txt; heading and help. A
+ * column in CSV may be a label or a metric for Prometheus, too. */
 static const struct jp_column columns[] = {
     {"host", JP_COL_TEXT, JP_CSV, 1, 1, 1, "Node", "its name",
-     .get = get_power_host},
+     .get = get_power_host, .label = "node"},
     {"watts", JP_COL_COUNT, JP_CSV, 2, 2, 2, "Power, W",
-     "of the whole node, on average", JP_FIELD(struct power_node, watts)},
+     "of the whole node, on average", JP_FIELD(struct power_node, watts),
+     METRICS_OF("jobprof_power_watts", METRICS_GAUGE, "watts", METRICS_REPORT,
+                "Power of the whole node, on average.")},
 };
 
 static const struct jp_table table_power = {
@@ -282,6 +283,7 @@ const struct feature feature_power = {
     .tables = tables_power,
     .json = put_json,
     .findings = put_finding,
+    .finding_kinds = finding_kinds,
     .text = put_text,
     .sections = sections,
 };

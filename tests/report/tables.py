@@ -145,11 +145,11 @@ def check_findings(properties, table):
 
 
 def write_kinds(schema, table):
-    """The words of findings[].kind; other rooms' words stand behind them."""
+    """The words of findings[].kind, those of other rooms behind them."""
     row = find_array(schema, "findings")["items"]["properties"]
-    rest = row["kind"]["pattern"].partition("|topology|")[2]
-    words = "|".join(k["word"] for k in table["kinds"])
-    row["kind"]["pattern"] = f"^({words}|topology|{rest}"
+    words = [k["word"] for k in table["kinds"]]
+    words += ["topology", "clock", "utilisation", *table["others"]]
+    row["kind"]["pattern"] = f"^({'|'.join(words)})$"
 
 
 def dump(node, indent=0, before=0):
