@@ -194,10 +194,10 @@ static int price_by_gains(struct judge *j, const struct jp_processes *p)
     int rc = causes_init(&causes, j, p, false);
     double all;
 
-    if (rc == 0)
+    if (rc == 0 && causes.n)
         rc = gains ? replay_gains(j->replay, causes.at, causes.n, gains, &all)
                    : -1;
-    if (rc == 0)
+    if (rc == 0 && causes.n)
         take_costs(j, gains);
     causes_fini(&causes);
     free(gains);
