@@ -85,7 +85,8 @@ struct record {
     uint64_t start_us, end_us; /* CLOCK_REALTIME of its first and last event on
                                   the rank; 0: unknown */
     uint64_t sn;               /* per (communicator, function); p2p: per rank */
-    uint64_t bytes; /* of the message; 0: unknown, as NCCL sends none of 0 */
+    uint64_t bytes; /* of the message; 0: unknown, as NCCL does no collective
+                       of 0; a Send or Recv may be of 0 */
     uint64_t exec_us;
     uint64_t launch_us;   /* what all operations of its launch took together, of
                              which exec_us is a share; 0: exec_us is its own */

@@ -163,11 +163,11 @@ char *agents_text(const struct jp_agents *a, char *buf, size_t size)
         return buf;
     snprintf(buf, size,
              "%s agent%s: %.2f %% of a processor%s, %s of memory at most, %s "
-             "of files, %s wake-ups",
+             "of files, %s wake-up%s",
              FIG_COUNT(a->nodes), plural(a->nodes),
              100 * (double) a->cpu_us / (double) a->lived_us,
              a->nodes > 1 ? " each" : "", FIG_BYTES(a->max_rss),
-             FIG_BYTES(a->bytes), FIG_COUNT(a->wakeups));
+             FIG_BYTES(a->bytes), FIG_COUNT(a->wakeups), plural(a->wakeups));
     len = strlen(buf);
     if (a->slowed)
         snprintf(buf + len, size - len,

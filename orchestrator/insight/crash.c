@@ -110,6 +110,24 @@ enum jp_crash_way crash_way_of(const struct jp_task *task)
     }
 }
 
+uint32_t crash_count(const struct jp_nodes *nodes, const struct jp_crash *crash,
+                     enum jp_crash_way way)
+{
+    bool on_request = crash && crash->cause >= JP_CRASH_CANCELLED &&
+                      crash->cause <= JP_CRASH_ENDED;
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < nodes->n_nodes; i++)
+        for (size_t k = 0; k < nodes->nodes[i].n_tasks; k++) {
+            enum jp_crash_way own = crash_way_of(&nodes->nodes[i].tasks[k]);
+
+            if (on_request && own == JP_CRASH_SELF)
+                own = JP_CRASH_KILL;
+            n += own == way;
+        }
+    return n;
+}
+
 /* Returns how likely an end is the first one among ends at about the same time,
  * 2 most likely. Programs abort or exit with a status because a peer is gone;
  * nothing makes a program crash because a peer is gone. */
@@ -384,11 +402,20 @@ static bool look_at_spread(void *arg, struct end end)
     return s->is_wide;
 }
 
+/* Whether programs get this signal from others, as from scancel -s or sbatch
+ * --signal: it says nothing of a fault. */
+static bool is_sent(int signal)
+{
+    return signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGALRM ||
+           signal == SIGXCPU || signal == SIGQUIT;
+}
+
 /* Returns true if no task of those that ended with one status can have been the
- * reason of the others: timeout(1) has ended each of them; all had finished,
- * and ended within the time by which clocks may differ; none has used NCCL, so
- * that none waited for another; or all ended too close in time. The last two do
- * not hold of launchers, which end alike because one of their workers did. */
+ * reason of the others: timeout(1) has ended each of them; all had finished, or
+ * somebody has sent all a signal, and they ended within the time by which
+ * clocks may differ; none has used NCCL, so that none waited for another; or
+ * all ended too close in time. The last two do not hold of launchers, which end
+ * alike because one of their workers did. */
 static bool is_independent(const struct jp_nodes *nodes,
                            const struct jp_processes *processes,
                            const struct jp_result *result,
@@ -397,7 +424,8 @@ static bool is_independent(const struct jp_nodes *nodes,
     struct spread s = {.first = {crash->node, crash->task}};
 
     if (crash->code == TIMEOUT_STATUS ||
-        (have_finished(result) && !each(nodes, look_at_spread, &s)))
+        ((have_finished(result) || is_sent(crash->signal)) &&
+         !each(nodes, look_at_spread, &s)))
         return true;
     for (size_t i = 0; i < nodes->n_nodes; i++)
         if (nodes->nodes[i].n_workers)
@@ -785,7 +813,8 @@ static void say_first(const struct jp_crash *crash, struct jp_sentence *s)
 
     say_how(crash, how, sizeof(how));
     if (crash->before_us > 0 && !crash->rivals && !crash->launches)
-        snprintf(before, sizeof(before), ", %s before any other %s ended",
+        snprintf(before, sizeof(before), ", %s%s before any other %s ended",
+                 crash_is_coarse(crash) ? "at most " : "",
                  FIG_US((double) crash->before_us), noun_of(crash));
     sentence_add(s, "%s (%.60s, pid %" PRId64 ") %s%s%s%s",
                  crash_whom(crash, whom), crash->node->name, crash->task->pid,
@@ -1198,22 +1227,36 @@ static bool is_not_after(struct left *left, struct end end)
     return false;
 }
 
+/* Whether the task has started a process with a recording: then its own end is
+ * not that of a rank. */
+static bool has_worker(const struct jp_node *node, const struct jp_task *task)
+{
+    for (size_t i = 0; i < node->n_workers; i++)
+        if (node->workers[i].gtid == task->gtid)
+            return true;
+    return false;
+}
+
 /* Whether an end came clearly before those of all processes that are in the
- * operation: of the tasks, or of the workers. False without others. */
+ * operation: of workers of the last attempt, and of tasks without workers.
+ * False if there are none. */
 static bool is_before_others(const struct jp_nodes *nodes, struct left *left,
                              const struct end *end)
 {
+    uint32_t attempt = last_attempt(nodes);
+
     left->of = end;
     left->next_us = -1;
     for (size_t i = 0; i < nodes->n_nodes; i++) {
         const struct jp_node *node = &nodes->nodes[i];
-        bool workers = end->task->is_worker;
-        const struct jp_task *list = workers ? node->workers : node->tasks;
-        size_t n = workers ? node->n_workers : node->n_tasks;
 
-        for (size_t k = 0; k < n; k++)
-            if ((!workers || list[k].restarts == end->task->restarts) &&
-                is_not_after(left, (struct end){node, &list[k]}))
+        for (size_t k = 0; k < node->n_tasks; k++)
+            if (!has_worker(node, &node->tasks[k]) &&
+                is_not_after(left, (struct end){node, &node->tasks[k]}))
+                return false;
+        for (size_t k = 0; k < node->n_workers; k++)
+            if (node->workers[k].restarts == attempt &&
+                is_not_after(left, (struct end){node, &node->workers[k]}))
                 return false;
     }
     return left->next_us >= 0;
@@ -1300,6 +1343,7 @@ static void write_left(const struct left *left, const struct jp_result *r,
 {
     const struct jp_process *who = &left->processes->list[left->first_is];
     const struct jp_task *task = left->ends[left->first].task;
+    bool coarse = !task->is_worker && left->next_us < JP_CRASH_COARSE_US;
     char name[JP_PROCESS_NAME_LEN], how[40];
 
     say_status(task, how, sizeof(how));
@@ -1307,18 +1351,18 @@ static void write_left(const struct left *left, const struct jp_result *r,
     if (left->n_before > 1)
         snprintf(f->ended, sizeof(f->ended),
                  "%s of the processes that are missing had ended, the first of "
-                 "them %s%s at %s, %s before the first of the others",
+                 "them %s%s at %s, %s%s before the first of the others",
                  FIG_COUNT(left->n_before), name, how,
-                 FIG_UTC((uint64_t) task->end_us),
+                 FIG_UTC((uint64_t) task->end_us), coarse ? "at most " : "",
                  FIG_US((double) left->next_us));
     else
         snprintf(f->ended, sizeof(f->ended),
-                 "%s had ended%s at %s, %s before the first of the others",
+                 "%s had ended%s at %s, %s%s before the first of the others",
                  f->process == (int64_t) left->first_is && left->n_absent == 1
                      ? "its process"
                      : name,
                  how, FIG_UTC((uint64_t) task->end_us),
-                 FIG_US((double) left->next_us));
+                 coarse ? "at most " : "", FIG_US((double) left->next_us));
 }
 
 /* Whether the named process closed its recording while the others still

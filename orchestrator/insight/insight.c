@@ -474,6 +474,11 @@ static void answer_ranks(const struct jp_insight *x, const struct jp_result *r,
     if (h->of[JP_HYPOTHESIS_LATE_RANK].state == JP_HYPOTHESIS_NOT_FOUND)
         advise_on_lateness(x, seen, &h->of[JP_HYPOTHESIS_LATE_RANK]);
     /* no longer run would show more */
+    else if (x->processes.known && x->processes.n == 1)
+        h->of[JP_HYPOTHESIS_LATE_RANK].todo =
+            r->quality.ranks_expected > 1
+                ? "profile all ranks, or give the files of all"
+                : "ranks are compared where there are several";
     else if (reasons_find(hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK)) ==
              JP_REASON_APART)
         h->of[JP_HYPOTHESIS_LATE_RANK].todo =

@@ -130,6 +130,22 @@ enum { JP_CRASH_UNTOLD_TEXT = 200 };
 char *crash_untold(const struct jp_crash *crash,
                    char buf[JP_CRASH_UNTOLD_TEXT]);
 
+/* Whether before_us is an upper bound, and much of it may not be so: slurmstepd
+ * looks for the next ends of a node's tasks 100 ms after the first one. The
+ * ends of workers are seen at once. */
+#define JP_CRASH_COARSE_US 1000000
+static inline bool crash_is_coarse(const struct jp_crash *crash)
+{
+    return crash->task && !crash->task->is_worker &&
+           crash->before_us < JP_CRASH_COARSE_US;
+}
+
+/* The step's tasks that ended in a way, without processes that they started.
+ * Where somebody has ended the step, those that left by themselves did so on
+ * request, and count as ended from outside. crash NULL: that is not known. */
+uint32_t crash_count(const struct jp_nodes *nodes, const struct jp_crash *crash,
+                     enum jp_crash_way way);
+
 static inline bool crash_is_fault(const struct jp_crash *crash)
 {
     return crash->cause > JP_CRASH_NONE && crash->cause < JP_CRASH_CANCELLED;

@@ -591,8 +591,9 @@ static void add_crash(struct text *t, const struct jp_crash *crash)
         return;
     }
     if (crash->before_us > 0 && !crash->rivals)
-        add(t, " The next %s ended %s later.",
+        add(t, " The next %s ended %s%s later.",
             crash->task->is_worker ? "process" : "task",
+            crash_is_coarse(crash) ? "at most " : "",
             TIME((double) crash->before_us));
     if (crash->earlier)
         add(t, " %s other %s%s had ended before, with status 0.",

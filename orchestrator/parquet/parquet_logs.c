@@ -200,7 +200,7 @@ static void put_record(struct writer *w, const struct record *r)
     put_type(w, r);
     put_text(w, LOG_COLL, r->func);
     put_known(w, LOG_SN, r->has_sn, r->sn);
-    put_known(w, LOG_BYTES, r->bytes > 0, r->bytes);
+    put_known(w, LOG_BYTES, r->bytes || r->p2p, r->bytes);
     put_known(w, LOG_EXEC, !r->exec_unknown, r->exec_us);
     if (r->busbw_nan)
         parquet_put_null(w->group, LOG_BUSBW);

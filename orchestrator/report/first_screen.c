@@ -381,12 +381,17 @@ static void tile_ran(const struct jp_report *report,
     const struct jp_jobconf *c = report->conf;
     uint64_t end = end_of(report->nodes);
     uint32_t tasks = expected_tasks(c, report->nodes);
-    uint32_t failed = report->nodes ? report->nodes->tasks_failed : 0;
+    const struct jp_crash *crash = report->insight ? &report->insight->crash
+                                                   : NULL;
+    uint32_t failed =
+        report->nodes ? crash_count(report->nodes, crash, JP_CRASH_SELF) : 0;
+    uint32_t killed =
+        report->nodes ? crash_count(report->nodes, crash, JP_CRASH_KILL) : 0;
 
     if (c && end > c->created_us && c->created_us) {
         t->label = "Ran";
         SAY(t->value, "%s", FIG_US((double) (end - c->created_us)));
-    } else if (tasks && !failed) {
+    } else if (tasks && !failed && !killed) {
         t->label = "Tasks";
         SAY(t->value, "%s", FIG_COUNT(tasks));
         SAY(t->note, "how long they ran is not known");
@@ -398,6 +403,9 @@ static void tile_ran(const struct jp_report *report,
     if (failed)
         SAY(t->note, "%s of %s tasks failed", FIG_COUNT(failed),
             FIG_COUNT(tasks));
+    else if (killed)
+        SAY(t->note, "%s of %s tasks were ended from outside",
+            FIG_COUNT(killed), FIG_COUNT(tasks));
     else if (tasks)
         SAY(t->note, "%s task%s on %s node%s", FIG_COUNT(tasks), plural(tasks),
             FIG_COUNT(expected_nodes(c, report->nodes)),

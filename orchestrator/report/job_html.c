@@ -130,6 +130,8 @@ int job_html_facts(const struct jp_report *report, FILE *out)
 {
     const struct jp_jobconf *c = report->conf;
     const struct jp_nodes *nodes = report->nodes;
+    const struct jp_crash *crash = report->insight ? &report->insight->crash
+                                                   : NULL;
     char loaded[JP_AGENTS_TEXT], unwatched[UNWATCHED_TEXT];
     char ranks[PARALLEL_TEXT];
     struct parallel parallel;
@@ -167,8 +169,12 @@ int job_html_facts(const struct jp_report *report, FILE *out)
     if (nodes) {
         html_out_fact(out, "Node list", nodes->step_nodelist);
         html_out_fact(out, "Tasks ended with an error",
-                      nodes->n_nodes ? FIG_COUNT(nodes->tasks_failed)
-                                     : "unknown");
+                      nodes->n_nodes
+                          ? FIG_COUNT(crash_count(nodes, crash, JP_CRASH_SELF))
+                          : "unknown");
+        if (crash_count(nodes, crash, JP_CRASH_KILL))
+            html_out_fact(out, "Tasks ended from outside",
+                          FIG_COUNT(crash_count(nodes, crash, JP_CRASH_KILL)));
     }
     fputs("</dl>\n", out);
     return 0;

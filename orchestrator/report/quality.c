@@ -37,9 +37,12 @@ static void add_parts(const struct jp_overhead *o, struct jp_sentence *s)
 {
     char each[40] = "";
 
-    if (o->events)
+    /* one of many is timed: in a short run it may be none */
+    if (o->callbacks_ns > 0 && o->events)
         snprintf(each, sizeof(each), " of %.0f ns",
                  o->callbacks_ns / (double) o->events);
+    else if (o->events)
+        snprintf(each, sizeof(each), ", of which none was timed");
     sentence_add(s, "%s callbacks%s, and %s in init and finalize",
                  FIG_COUNT(o->events), each, FIG_US(o->life_ns / 1e3));
 }

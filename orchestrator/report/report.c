@@ -135,6 +135,25 @@ static int put_attempts(const struct jp_report *report, FILE *out)
     return table_text(&table_attempts, report, out);
 }
 
+/* Writes how many tasks failed, and how many were ended from outside. */
+static void put_ends(FILE *out, const struct jp_report *report)
+{
+    const struct jp_crash *crash = report->insight ? &report->insight->crash
+                                                   : NULL;
+    uint32_t failed, killed;
+
+    if (!report->nodes)
+        return;
+    failed = crash_count(report->nodes, crash, JP_CRASH_SELF);
+    killed = crash_count(report->nodes, crash, JP_CRASH_KILL);
+    if (failed)
+        text_out_line(out, "  failed     %s task%s ended with an error",
+                      FIG_COUNT(failed), plural(failed));
+    if (killed)
+        text_out_line(out, "  ended      %s task%s from outside",
+                      FIG_COUNT(killed), plural(killed));
+}
+
 /* Writes the facts about the job. A folder of logs has no job.conf, so most
  * facts are unknown then. */
 static void put_job(FILE *out, const struct jp_report *report)
@@ -172,10 +191,7 @@ static void put_job(FILE *out, const struct jp_report *report)
                       plural(expected_tasks(c, nodes)),
                       nodes ? nodes->step_nodelist : "");
     put_parallel(out, report);
-    if (nodes && nodes->tasks_failed)
-        text_out_line(out, "  failed     %s task%s ended with an error",
-                      FIG_COUNT(nodes->tasks_failed),
-                      plural(nodes->tasks_failed));
+    put_ends(out, report);
     put_undone(out, report);
 }
 

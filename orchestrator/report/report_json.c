@@ -680,7 +680,6 @@ static void put_tables(struct jp_json_stream *s, const struct jp_report *report)
     enum { N = sizeof(list) / sizeof(*list), PAIRS = N - 2 };
     const struct jp_result *r = report->result;
     uint64_t count = 0, bytes = 0;
-    bool sized = true;
     size_t left_out[N];
 
     /* the key of a table is its own; left_out uses the same keys */
@@ -690,11 +689,10 @@ static void put_tables(struct jp_json_stream *s, const struct jp_report *report)
     for (size_t i = 0; r && i < r->n_p2p; i++) {
         count += r->p2p[i].count;
         bytes += r->p2p[i].bytes;
-        sized &= r->p2p[i].bytes != 0;
     }
     json_stream_object(s, "p2p");
     json_stream_count(s, "records", count);
-    json_stream_known(s, "bytes", sized, bytes);
+    json_stream_count(s, "bytes", bytes);
     for (size_t i = PAIRS; i < N; i++)
         left_out[i] = table_json(s, list[i], report, NULL);
     json_stream_end_object(s);

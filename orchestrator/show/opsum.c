@@ -51,6 +51,9 @@ struct jp_opsum {
     uint64_t left_out;  /* bad records, or beyond 65,536 rows */
 };
 
+/* The size of operations of which none is recorded. */
+#define NO_BYTES UINT64_MAX
+
 /* The key of a row. */
 struct opsum_key {
     uint32_t step;
@@ -620,6 +623,8 @@ static bool get_some(const char *const v[], uint64_t *bytes,
         !get_real(v[EXEC_MEAN], &exec_mean) || !some->ops ||
         some->ops > UINT32_MAX)
         return false;
+    if (!*v[BYTES])
+        *bytes = NO_BYTES;
     /* the table has means; sums can be added up over several reports */
     some->timed = some->exec_max_us ? some->ops : 0;
     some->exec_sum_us = (uint64_t) (exec_mean * (double) some->ops + 0.5);
@@ -726,6 +731,7 @@ static int read_tables(const struct opsum_input *input,
 /* --- print the totals as a table and as JSON */
 
 /* Means of the operations with a time; NaN is unknown. */
+JP_GETTER(bytes, opsum_row, value_known(v, at->bytes != NO_BYTES, at->bytes))
 JP_GETTER(mean_us, opsum_row,
           value_finite(v, at->timed
                               ? (double) at->exec_sum_us / (double) at->timed
@@ -750,7 +756,7 @@ static const struct jp_column row_columns[] = {
     {"func", JP_COL_TEXT, 0, 3, 0, 3, .raw = 3, .title = "function",
      .width = 16, CHARS(func)},
     {"bytes", JP_COL_BYTES, 0, 4, 0, 4, .raw = 4, .title = "bytes",
-     .brief = "size", .width = 14, FIELD(bytes), IF(bytes)},
+     .brief = "size", .width = 14, .get = get_bytes},
     {"ops", JP_COL_COUNT, 0, 5, 0, 5, .raw = 5, .title = "records", .width = 10,
      .drops = 4, FIELD(ops)},
     {"exec_min_us", JP_COL_US, 0, 6, 0, 6, .raw = 6, .title = "min us",

@@ -459,6 +459,10 @@ static void test_unjudged(void **state)
             hypothesis_judged(&x->hypotheses, JP_HYPOTHESIS_LATE_RANK) !=
                 (rows[i].reason == JP_REASONS))
             fail_msg("row %zu: \"%s\"", i, why);
+        if (rows[i].reason == JP_REASON_ONE_RANK)
+            assert_string_equal(
+                hypothesis_todo(&x->hypotheses, JP_HYPOTHESIS_LATE_RANK),
+                "ranks are compared where there are several");
         seen[rows[i].reason] = true;
         insight_destroy(x);
     }
