@@ -90,7 +90,6 @@ struct late_spread {
                        are no outliers by half_us: half of a few ranks may be
                        close by luck */
     double times;   /* an outlier is this many spreads away */
-    double proved;  /* ... if it is proved to come last */
     size_t first;   /* rank of the largest excess */
     double rest_us; /* deviation of all ranks but that one */
 };

@@ -13,18 +13,6 @@ double late_times_of(size_t n)
     return limits_get(JP_LIMIT_LATE_SPREAD) * (1 + 6 / (double) n);
 }
 
-/* Spreads required of a rank that is proved to come last: fewer than of others,
- * but more than the largest of n normal values, because the slowest of n ranks
- * that differ a little anyway also comes last each time. */
-static double times_of_proved(size_t n)
-{
-    double largest = sqrt(2 * log((double) (n > 1 ? n : 2)));
-
-    return fmin(late_times_of(n),
-                fmax(limits_get(JP_LIMIT_LATE_PROVED_LUCK) * late_times_of(n),
-                     largest + limits_get(JP_LIMIT_LATE_PROVED_ABOVE)));
-}
-
 double late_deviation(const double *v, size_t n, double outlier)
 {
     double squares = 0;
@@ -71,7 +59,6 @@ struct late_spread late_class_spread(struct late *l, size_t class)
     leave_out_first(&spread, l->scratch, n);
     spread.half_us = stats_spread(l->scratch, n);
     spread.times = late_times_of(n - pairs / 2);
-    spread.proved = times_of_proved(n - pairs / 2);
     spread.us =
         fmax(spread.half_us,
              limits_get(JP_LIMIT_LATE_REST) *

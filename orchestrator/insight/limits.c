@@ -104,9 +104,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     /* --- late ranks: short runs ------------------------------------------- */
     /* Below late_ops_min a standard error is itself uncertain. The null
      * hypothesis is then that each rank of a communicator is as likely the last
-     * one; the test is exact, and guards against a false accusation. A rank
-     * with that proof (late_proved_*) needs less of an excess: this guards
-     * against missing it. */
+     * one; the test is exact, and guards against a false accusation. */
     [JP_LIMIT_LATE_OPS] =
         {"late_ops_min", 80, JP_LIMIT_IS_NUMBER,
          "In a communicator with fewer than {} complete operations of a "
@@ -122,23 +120,6 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "by the exact binomial test for all ranks together: one job in a "
          "thousand; with so few operations that even the last one of all of "
          "them has a larger chance lateness is not judged"},
-    [JP_LIMIT_LATE_PROVED] =
-        {"late_proved_max", 1e-6, JP_LIMIT_IS_NUMBER,
-         "A rank is proved to come last more often than others if that "
-         "chance is at most {}",
-         "GPUs that are slightly slower also come last more often, so this "
-         "proof is used only together with an excess"},
-    [JP_LIMIT_LATE_PROVED_LUCK] =
-        {"late_proved_luck", 0.5, JP_LIMIT_IS_SHARE,
-         "... and then its excess needs to be more than {} of what "
-         "chance may make of it (late_errors_min, late_spread_min)",
-         "3.5 errors are exceeded by chance by one rank in 400, which with "
-         "that proof is one in 400 million"},
-    [JP_LIMIT_LATE_PROVED_ABOVE] =
-        {"late_proved_above", 1.5, JP_LIMIT_IS_NUMBER,
-         "... and more than {} deviations above the largest of n "
-         "normal values, which is at the root of 2 ln n deviations",
-         "the last rank may be the slowest of ranks that differ anyway"},
     /* --- late ranks: in parts of the run only ----------------------------- */
     /* Parts are picked after looking at the data, so each of these limits is
      * against accidents: random twentieths of a run always have a latest group.
