@@ -54,7 +54,9 @@
  * computation) the sum over communicators counts some of them twice. So a rank
  * is excused if it waits for a late one in a communicator that synchronises
  * more often and is not as late there itself, or if it exchanges Send and Recv
- * with a rank that is far later or waits for such a one.
+ * with a rank that is far later or waits for such a one. A rank whose lateness
+ * ends when a larger lateness of another rank begins is late by little all
+ * along.
  */
 #ifndef JP_INSIGHT_LATE_H
 #define JP_INSIGHT_LATE_H
