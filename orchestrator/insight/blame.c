@@ -735,9 +735,10 @@ static bool is_named(const struct blame *b, const struct suspect *s)
 }
 
 /* Sets *told if all ranks of a host are told by sums alone, whom own times do
- * not name: where these do not speak of them, or are durations and do not
- * contradict that they have more work. 0, or -1: no memory. */
-static int ask_node(const struct blame *b, size_t host, bool *told)
+ * not name: where these do not speak of them, or are durations, each of the
+ * host's `all` processes is late, and own times do not contradict that they
+ * have more work. 0, or -1: no memory. */
+static int ask_node(const struct blame *b, size_t host, size_t all, bool *told)
 {
     struct suspect *list = malloc((b->n + 1) * sizeof(*list));
     bool sure = false;
@@ -753,7 +754,7 @@ static int ask_node(const struct blame *b, size_t host, bool *told)
         sure |= !is_contradicted(b, s);
     }
     *told = sure;
-    if (rc == 0 && !sure && !b->judge->timed)
+    if (rc == 0 && !sure && !b->judge->timed && n == all)
         rc = have_more(b, list, n, told);
     free(list);
     return rc;
@@ -813,7 +814,7 @@ static int tell_nodes(struct blame *b, const size_t *all, const size_t *late)
             rc = tell_own_node(b, h, named, whole);
             continue;
         }
-        rc = ask_node(b, h, &is[h]);
+        rc = ask_node(b, h, all[h], &is[h]);
         if (rc == 0 && is[h])
             rc = add_node(b, h, late[h], all[h]);
     }

@@ -333,14 +333,6 @@ static double chance_if_short(const struct late *l, size_t rank)
     return l->short_run[l->r->ranks[rank].comm] ? late_last_chance(l, rank) : 0;
 }
 
-/* True if the rank comes last so often that chance is ruled out: a weaker
- * outlier is then enough to name it. */
-static bool is_proved(const struct late *l, const struct jp_lateness *x)
-{
-    return x->judged && late_last_chance(l, (size_t) (x - l->out)) <
-                            limits_get(JP_LIMIT_LATE_PROVED);
-}
-
 /* Raises what decides which excess is named. */
 static void raise(struct jp_lateness *x, double us, enum jp_late_by by)
 {
@@ -360,22 +352,12 @@ static void set_least(const struct late *l, struct jp_lateness *x,
     double us = (size_t) (x - l->out) == spread->first
                     ? fmin(spread->us, spread->rest_us)
                     : spread->us;
-    double times = is_proved(l, x) ? spread->proved : spread->times;
 
     x->least_us = 0;
     raise(x, late_much(l, x->peers_us), JP_LATE_BY_WORTH);
     raise(x, limits_get(JP_LIMIT_LATE_SHARE) * x->peers_us, JP_LATE_BY_WORTH);
     raise(x, x->hidden_us, JP_LATE_BY_HIDDEN);
-    raise(x, times * us, JP_LATE_BY_SPREAD);
-}
-
-/* The excess must also be this many us to differ from its own standard error.
- */
-static double least_by_error(const struct late *l, const struct jp_lateness *x)
-{
-    return limits_get(JP_LIMIT_LATE_ERRORS) *
-           (is_proved(l, x) ? limits_get(JP_LIMIT_LATE_PROVED_LUCK) : 1) *
-           x->error_us;
+    raise(x, spread->times * us, JP_LATE_BY_SPREAD);
 }
 
 /* True if the rank's own excess is an outlier and matters, and also shows in
@@ -513,7 +495,8 @@ static int judge_class(struct late *l, size_t class)
             struct jp_lateness *x = &l->out[i];
 
             set_least(l, x, &spread);
-            raise(x, least_by_error(l, x), JP_LATE_BY_ERROR);
+            raise(x, limits_get(JP_LIMIT_LATE_ERRORS) * x->error_us,
+                  JP_LATE_BY_ERROR);
             x->late = is_later(l, x);
             x->stated_us = x->least_us;
             if (l->proof_us[l->r->ranks[i].comm] > x->stated_us) {

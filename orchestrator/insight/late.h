@@ -1,10 +1,11 @@
 /* late.h - which ranks and nodes arrive late by their own doing, by sums of
  * waits.
  *
- * Asked for who is late where own times do not speak (owntime_speaks in
- * looks.h: above all runs longer than their timelines), of a rank whose work
- * nobody shares, and of a part of the run. Elsewhere the judge decides who, and
- * these sums say where he comes late (blame.c).
+ * The judge says who is late, by own times; these sums say where he comes late
+ * (blame.c). They decide only where own times do not (is_contradicted and
+ * ask_node of blame.c): where the judge is silent (owntime_speaks in looks.h:
+ * above all plain logs longer than their timelines), by durations alone, and of
+ * a few processes alike on busy nodes.
  *
  * Idea. Between two barriers that a process shares with its peers, all of them
  * spend the same time, in computation or in communication. A process that
@@ -53,7 +54,9 @@
  * computation) the sum over communicators counts some of them twice. So a rank
  * is excused if it waits for a late one in a communicator that synchronises
  * more often and is not as late there itself, or if it exchanges Send and Recv
- * with a rank that is far later or waits for such a one.
+ * with a rank that is far later or waits for such a one. A rank whose lateness
+ * ends when a larger lateness of another rank begins is late by little all
+ * along.
  */
 #ifndef JP_INSIGHT_LATE_H
 #define JP_INSIGHT_LATE_H

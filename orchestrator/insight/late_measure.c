@@ -5,8 +5,8 @@
  *     over all its communicators (total).
  *  2. add_hidden: the least and most time in operations whose records do not
  *     show which rank waited (least, most).
- *  3. measure: in each communicator the excess of a rank is the median of the
- *     other ranks' time less its own.
+ *  3. late_leave_out_stops (late_spread.c), then measure: in each communicator
+ *     the excess of a rank is the median of the other ranks' time less its own.
  *  4. count_last: how often each rank came last; hide_all: how much of an
  *     excess may not be lateness (hidden_us). */
 #include "orchestrator/insight/late_measure.h"
@@ -76,30 +76,13 @@ static bool is_grouped(const struct sums *s, uint32_t n_ranks)
            s->most <= limits_get(JP_LIMIT_GROUPED_BY) * s->least;
 }
 
-/* Estimates the program's number of steps: the operations of that communicator
- * of the rank's process which has fewest. It may be a few times too large. */
-static uint64_t steps_of(const struct late *l, size_t rank)
-{
-    const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
-    uint64_t least = 0;
-
-    for (size_t i = who->first; i < who->first + who->n; i++) {
-        size_t c = l->r->ranks[l->p->by_process[i]].comm;
-        uint64_t ops = l->series->fewest[c];
-
-        if (ops && l->r->comms[c].n_ranks > 1 && (!least || ops < least))
-            least = ops;
-    }
-    return least;
-}
-
 /* Adds a rank's time in `count` AlltoAll operations that are known one by one.
  */
 static void add_kernels(struct late *l, size_t rank, size_t count)
 {
     double us[JP_SLICES], *total = l->total + l->p->of_rank[rank] * JP_SLICES;
 
-    alltoall_slices(&l->r->ranks[rank], count, steps_of(l, rank), us);
+    alltoall_slices(&l->r->ranks[rank], count, late_steps_of(l, rank), us);
     for (unsigned i = 0; i < JP_SLICES; i++) {
         total[i] += us[i];
         l->grouped_us[rank] += isfinite(us[i]) ? us[i] : 0;
@@ -135,7 +118,7 @@ static bool messages_parts(const struct late *l, size_t rank,
 {
     const struct jp_rank *x = &l->r->ranks[rank];
     double all, last = (double) x->last_message, before = 0;
-    uint64_t steps = steps_of(l, rank);
+    uint64_t steps = late_steps_of(l, rank);
 
     if (!x->n_message_us || x->last_message < JP_SLICES ||
         (double) x->p2p_records < limits_get(JP_LIMIT_GROUPED_WHOLE) * last)
@@ -606,7 +589,7 @@ static void own_parts(const struct late *l, size_t rank, double us[JP_SLICES])
     const struct jp_rank *x = &l->r->ranks[rank];
 
     if (l->only_kernels)
-        alltoall_slices(x, l->kernels[x->comm], steps_of(l, rank), us);
+        alltoall_slices(x, l->kernels[x->comm], late_steps_of(l, rank), us);
     else
         for (unsigned s = 0; s < JP_SLICES; s++)
             us[s] = (double) x->slice_us[s];
@@ -959,6 +942,8 @@ int late_measure(struct late *l)
         return -1;
     l->run_us = late_run_us(r);
     find_kernels(l);
+    if (late_leave_out_stops(l) < 0)
+        return -1;
     for (size_t c = 0; c < r->n_comms; c++) {
         if (!is_usable(l, c))
             continue;

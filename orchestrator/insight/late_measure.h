@@ -90,7 +90,6 @@ struct late_spread {
                        are no outliers by half_us: half of a few ranks may be
                        close by luck */
     double times;   /* an outlier is this many spreads away */
-    double proved;  /* ... if it is proved to come last */
     size_t first;   /* rank of the largest excess */
     double rest_us; /* deviation of all ranks but that one */
 };
@@ -106,6 +105,17 @@ double late_deviation(const double *v, size_t n, double outlier);
 /* The spread of a class. The two ranks of a pair count as one value, because
  * one is as much later as the other is earlier. */
 struct late_spread late_class_spread(struct late *l, size_t class);
+
+/* Estimates the program's number of steps: the operations of that communicator
+ * of the rank's process which has fewest. It may be a few times too large. */
+uint64_t late_steps_of(const struct late *late, size_t rank);
+
+/* Removes rare stops from total. A stop that may hit any rank, such as a wait
+ * for samples, moves the sums over parts of the run by more than the lateness
+ * that is looked for. The time by which a process came later to a few
+ * operations is added to its time in communication, as if it had waited. 0, or
+ * -1 without memory. */
+int late_leave_out_stops(struct late *l);
 
 /* --- late_parts.c --- */
 

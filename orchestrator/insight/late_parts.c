@@ -4,7 +4,8 @@
  * and other ones, in one of two ways: split_parts finds lateness that comes and
  * goes, split_end lateness that lasts from one part to the end.
  * late_judge_parts then requires that the late parts are clear, matter, are an
- * outlier among other ranks. Part 0 never counts, because programs warm up in
+ * outlier among other ranks, and are not what a larger lateness of another rank
+ * hides from then on. Part 0 never counts, because programs warm up in
  * it. */
 #include "orchestrator/insight/late_measure.h"
 
@@ -370,6 +371,44 @@ static bool cut(const struct late *l, size_t rank, double messages,
     return is_clear(split, early_us(messages, split)) && !is_warmup(split);
 }
 
+/* *first and *last late part; JP_SLICES and 0 if there is none. */
+static void ends_of(const struct split *split, int *first, int *last)
+{
+    *first = JP_SLICES;
+    *last = 0;
+    for (int s = 1; s < JP_SLICES; s++)
+        if (split->is[s]) {
+            *first = s < *first ? s : *first;
+            *last = s;
+        }
+}
+
+/* True if the rank's lateness ends when a larger lateness of another rank
+ * begins and lasts. The rank is then late by little all along, and the larger
+ * lateness hides it from that part on. */
+static bool is_hidden_since(struct late *l, size_t class, size_t rank,
+                            const struct split *split)
+{
+    int first, last, from, to;
+
+    ends_of(split, &first, &last);
+    if (last == JP_SLICES - 1)
+        return false;
+    for (size_t i = 0; i < l->r->n_ranks; i++) {
+        struct split other;
+
+        if (i == rank || !l->out[i].judged ||
+            l->class_of[l->r->ranks[i].comm] != class ||
+            !cut(l, i, waited(l, i), &other))
+            continue;
+        ends_of(&other, &from, &to);
+        if (to == JP_SLICES - 1 && other.spells == 1 &&
+            abs(from - last - 1) <= 1 && other.high > split->high)
+            return true;
+    }
+    return false;
+}
+
 void late_judge_parts(struct late *l, size_t class)
 {
     for (size_t i = 0; i < l->r->n_ranks; i++) {
@@ -385,7 +424,8 @@ void late_judge_parts(struct late *l, size_t class)
             continue;
         early = early_us(messages, &split);
         us = late_sum(late_parts_of(l, i), &split, early);
-        if (!is_much(l, x, &split, us) || !is_outlier(l, class, i, &split))
+        if (!is_much(l, x, &split, us) || !is_outlier(l, class, i, &split) ||
+            is_hidden_since(l, class, i, &split))
             continue;
         /* Also for a rank that is already late over the whole run: the trimmed
          * mean of all parts leaves out some late parts, and its error includes

@@ -104,9 +104,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     /* --- late ranks: short runs ------------------------------------------- */
     /* Below late_ops_min a standard error is itself uncertain. The null
      * hypothesis is then that each rank of a communicator is as likely the last
-     * one; the test is exact, and guards against a false accusation. A rank
-     * with that proof (late_proved_*) needs less of an excess: this guards
-     * against missing it. */
+     * one; the test is exact, and guards against a false accusation. */
     [JP_LIMIT_LATE_OPS] =
         {"late_ops_min", 80, JP_LIMIT_IS_NUMBER,
          "In a communicator with fewer than {} complete operations of a "
@@ -122,23 +120,6 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "by the exact binomial test for all ranks together: one job in a "
          "thousand; with so few operations that even the last one of all of "
          "them has a larger chance lateness is not judged"},
-    [JP_LIMIT_LATE_PROVED] =
-        {"late_proved_max", 1e-6, JP_LIMIT_IS_NUMBER,
-         "A rank is proved to come last more often than others if that "
-         "chance is at most {}",
-         "GPUs that are slightly slower also come last more often, so this "
-         "proof is used only together with an excess"},
-    [JP_LIMIT_LATE_PROVED_LUCK] =
-        {"late_proved_luck", 0.5, JP_LIMIT_IS_SHARE,
-         "... and then its excess needs to be more than {} of what "
-         "chance may make of it (late_errors_min, late_spread_min)",
-         "3.5 errors are exceeded by chance by one rank in 400, which with "
-         "that proof is one in 400 million"},
-    [JP_LIMIT_LATE_PROVED_ABOVE] =
-        {"late_proved_above", 1.5, JP_LIMIT_IS_NUMBER,
-         "... and more than {} deviations above the largest of n "
-         "normal values, which is at the root of 2 ln n deviations",
-         "the last rank may be the slowest of ranks that differ anyway"},
     /* --- late ranks: in parts of the run only ----------------------------- */
     /* Parts are picked after looking at the data, so each of these limits is
      * against accidents: random twentieths of a run always have a latest group.
@@ -237,6 +218,40 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "... which is {} for all ranks of a node together",
          "the mean of four ranks exceeds 2.5 of their standard deviations "
          "by chance once in 3 million nodes"},
+    [JP_LIMIT_LATE_STALL] =
+        {"late_stall_min", 3, JP_LIMIT_IS_NUMBER,
+         "A rank's lateness at its stalls (operations to which it comes "
+         "late by more than 1 ms: at most stall_rare_max of all, and "
+         "half of that in the mean of its peers) is left out where it is "
+         "more than {} times as late there, in the mean, as at the other "
+         "operations",
+         "ranks that sometimes wait for samples are late by chance, different "
+         "ones in different parts of the run; sums over parts do not show a "
+         "lateness below"},
+    [JP_LIMIT_LATE_STALL_PART] =
+        {"late_stall_part_max", 0.25, JP_LIMIT_IS_SHARE,
+         "... In each part of the run, the lateness of stalls in at most {} of "
+         "its operations is left out, and that of two stalls in any case",
+         "a rank that comes late to many operations of a part is late for a "
+         "time. So is a rank that stops in each part from some part on: by the "
+         "exact binomial test, as many stops at random times leave other parts "
+         "empty (late_chance_max, for all processes)"},
+    [JP_LIMIT_LATE_STALL_STEPS] =
+        {"late_stall_steps_max", 0.5, JP_LIMIT_IS_SHARE,
+         "... and at most that of stalls in {} of its steps, as counted in the "
+         "communicator of fewest operations",
+         "if a rank comes late to a step, only the first of its operations "
+         "shows it. If one step in 20 has a stop, one part in 100,000 has as "
+         "many stops"},
+    [JP_LIMIT_LATE_STALL_OTHERS] =
+        {"late_stall_others_min", 1.5, JP_LIMIT_IS_NUMBER,
+         "... Nothing is left out unless the ranks of one of its communicators "
+         "stall more rarely than those of each other one, which stall at "
+         "least {} times as often; the communicator of all ranks is not one "
+         "of these",
+         "in the others, the rank makes its mates late, and they come late "
+         "together. Where all ranks are late about as often, it is not clear "
+         "whose stops these are"},
     [JP_LIMIT_LATE_COMPUTES] =
         {"late_computes_min", 0.05, JP_LIMIT_IS_SHARE,
          "How much slower a rank computes is judged where its peers "
@@ -281,13 +296,18 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "number, where there are more than {}; of ranks that stall, as "
          "many are named, and the others counted",
          "more late ranks have no single cause"},
-    /* --- stages ----------------------------------------------------------- */
+    /* --- stages, and ranks that stop at times ------------------------------ */
     [JP_LIMIT_STAGE_PIPELINES] =
         {"stage_pipelines_min", 2, JP_LIMIT_IS_NUMBER,
          "imbalance where a stage communicates less than the others by "
          "the limits of a late rank in all pipelines of a length, if "
          "there are at least {} of them",
          "one pipeline does not show how much its stages differ anyway"},
+    [JP_LIMIT_STALL_RARE] =
+        {"stall_rare_max", 0.15, JP_LIMIT_IS_SHARE,
+         "A late rank is said to stall instead where it does so in at "
+         "most {} of its operations, and is late by little else",
+         "a rank that stalls more often is late all along"},
     /* --- waits that are not recorded rank by rank ------------------------- */
     /* Upper bounds: an excess must exceed them, so that a rank which waited
      * unseen is not accused. */

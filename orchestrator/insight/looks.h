@@ -88,11 +88,11 @@ int turns_findings(const struct jp_result *result,
 
 /* --- own times ------------------------------------------------------------ */
 
-/* Returns true if own times say who is late all along: the judge speaks
- * (judge_speaks), nothing keeps it silent (owntime_why_silent), and all
- * operations were recorded. Sums of waits alone are asked where it does not, of
- * processes that nobody or hardly anybody shares the work of (is_contradicted
- * of blame.c), and of lateness in a part of the run. judge may be NULL. */
+/* Returns true if own times say who is late: the judge speaks (judge_speaks),
+ * nothing keeps it silent (owntime_why_silent), and all operations were
+ * recorded. Sums of waits are asked where it does not, by durations alone, and
+ * of processes that hardly anybody shares the work of (is_contradicted of
+ * blame.c). judge may be NULL. */
 bool owntime_speaks(const struct jp_result *result, const struct judge *judge,
                     const struct jp_findings *findings);
 
