@@ -324,7 +324,7 @@ int whatif_findings(const struct jp_result *result,
         if (isfinite(findings->at[i].cost_us))
             findings->at[i].gain_kind = JP_GAIN_BOUND;
         /* they were replayed by the judge */
-        if (findings->at[i].kind == JP_FINDING_TURNS && judge->timed) {
+        if (findings->at[i].kind == JP_FINDING_TURNS && judge && judge->timed) {
             findings->at[i].gain = findings->at[i].of_run;
             findings->at[i].gain_kind = judge->part ? JP_GAIN_PART
                                                     : JP_GAIN_REPLAYED;

@@ -43,6 +43,7 @@ struct work {
     struct rest *rest;     /* [role] for compare_rest */
     struct placed *placed; /* [process] likewise */
     bool *stall;           /* [item], or [kept interval], by judge_stall.c */
+    uint32_t *of_key, *of_item; /* [key], [item of a process] for add_work */
     double worth_us;
 };
 
@@ -165,6 +166,78 @@ static int set_excess(struct work *w)
 
 /* --- blocks --------------------------------------------------------------- */
 
+/* Returns the key of which a process has the fewest operations, but enough;
+ * *count: their number. UINT32_MAX: none has. */
+static uint32_t rarest_key(struct work *w, uint32_t p, uint32_t *count)
+{
+    const struct judge_run *run = w->run;
+    uint32_t from = run->first[p], to = run->first[p + 1], best = UINT32_MAX;
+
+    for (uint32_t i = from; i < to; i++)
+        w->of_key[run->key[run->items[i].op]]++;
+    *count = UINT32_MAX;
+    for (uint32_t i = from; i < to; i++) {
+        uint32_t k = run->key[run->items[i].op];
+
+        if (w->of_key[k] >= BLOCKS_MIN && w->of_key[k] < *count) {
+            *count = w->of_key[k];
+            best = k;
+        }
+    }
+    for (uint32_t i = from; i < to; i++)
+        w->of_key[run->key[run->items[i].op]] = 0;
+    return best;
+}
+
+/* Numbers the operations of a process by iterations, in of_item: operations of
+ * its rarest key begin one each, unless they follow each other more closely
+ * than they do on average. Returns the number of iterations. */
+static uint32_t number_iterations(struct work *w, uint32_t p)
+{
+    const struct judge_run *run = w->run;
+    uint32_t from = run->first[p], n = run->first[p + 1] - from, count;
+    uint32_t key = rarest_key(w, p, &count), iteration = 0, last = 0;
+    bool any = false;
+
+    if (key == UINT32_MAX)
+        return 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (run->key[run->items[from + i].op] == key) {
+            iteration += any && 2 * (uint64_t) (i - last) * count > n;
+            any = true;
+            last = i;
+        }
+        w->of_item[i] = iteration;
+    }
+    return iteration + 1;
+}
+
+/* Adds up own times by blocks of whole iterations, as what ranks of one role do
+ * differs from one operation to the next. A block with more iterations than
+ * another counts as if it had as many. */
+static void add_work(struct work *w, uint32_t p)
+{
+    struct judge_process *x = &w->j->processes[p];
+    const struct judge_item *items = w->run->items + w->run->first[p];
+    uint32_t n = w->run->first[p + 1] - w->run->first[p];
+    uint32_t iterations = number_iterations(w, p);
+    uint32_t rounds = iterations < JUDGE_BLOCKS ? iterations : JUDGE_BLOCKS;
+    uint32_t in[JUDGE_BLOCKS] = {0};
+
+    x->rounds = rounds < BLOCKS_MIN ? 0 : rounds;
+    for (uint32_t k = 0; k < iterations && x->rounds; k++)
+        in[(uint64_t) k * rounds / iterations]++;
+    /* before its first operation a process starts */
+    for (uint32_t i = 1; i < n; i++) {
+        size_t b = x->rounds ? (uint64_t) w->of_item[i] * rounds / iterations
+                             : judge_block_of(items[i].at);
+        double times = x->rounds ? (double) iterations / rounds / in[b] : 1;
+
+        if (isfinite(items[i].own_us))
+            x->work_us[b] += (double) items[i].own_us * times;
+    }
+}
+
 /* Sums up the blocks of a process, without stalls. Returns the blocks with
  * operations.
  */
@@ -180,9 +253,6 @@ static unsigned add_blocks(struct work *w, uint32_t p)
         float at = w->run->items[i].at;
 
         x->comm_us += (double) w->run->items[i].time_us;
-        /* before its first operation a process starts */
-        if (i > w->run->first[p] && isfinite(w->run->items[i].own_us))
-            x->work_us[judge_block_of(at)] += (double) w->run->items[i].own_us;
         if (!isfinite(us))
             continue;
         any[judge_block_of(at)] = true;
@@ -193,6 +263,7 @@ static unsigned add_blocks(struct work *w, uint32_t p)
     }
     for (unsigned k = 0; k < JUDGE_BLOCKS; k++)
         n += any[k];
+    add_work(w, p);
     return n;
 }
 
@@ -211,6 +282,7 @@ static void add_kept(struct work *w)
 
         x->closest = run->closest[p];
         x->later = UINT64_MAX;
+        x->rounds = JUDGE_BLOCKS;
         if (!kept->strip)
             continue;
         for (unsigned b = 0; b < JUDGE_BLOCKS; b++)
@@ -270,19 +342,24 @@ static void center_blocks(struct work *w)
 
 /* The error is the larger one of single blocks and of pairs, as noise may last.
  */
-struct stats_trimmed judge_resample(const double *blocks)
+static struct stats_trimmed resample(const double *blocks, unsigned n)
 {
     double one[JUDGE_BLOCKS], two[JUDGE_BLOCKS / 2];
     struct stats_trimmed a, b;
 
-    memcpy(one, blocks, sizeof(one));
-    for (unsigned k = 0; k < JUDGE_BLOCKS / 2; k++)
+    memcpy(one, blocks, n * sizeof(*one));
+    for (unsigned k = 0; k < n / 2; k++)
         two[k] = blocks[2 * k] + blocks[2 * k + 1];
-    a = stats_trim(one, JUDGE_BLOCKS);
-    b = stats_trim(two, JUDGE_BLOCKS / 2);
-    a.mean *= JUDGE_BLOCKS;
-    a.error = fmax(a.error * JUDGE_BLOCKS, b.error * (JUDGE_BLOCKS / 2));
+    a = stats_trim(one, n);
+    b = stats_trim(two, n / 2);
+    a.mean *= n;
+    a.error = fmax(a.error * n, b.error * (n / 2));
     return a;
+}
+
+struct stats_trimmed judge_resample(const double *blocks)
+{
+    return resample(blocks, JUDGE_BLOCKS);
 }
 
 /* Returns the variance of blocks by the differences of neighbours, which do not
@@ -328,9 +405,14 @@ static double errors_of(double chance, unsigned freedom)
     return high;
 }
 
+static unsigned freedom_of(unsigned blocks)
+{
+    return (unsigned) (0.6 * blocks / 2) - 1; /* kept pairs, less one */
+}
+
 static unsigned freedom_of_blocks(void)
 {
-    return (unsigned) (0.6 * JUDGE_BLOCKS / 2) - 1; /* kept pairs, less one */
+    return freedom_of(JUDGE_BLOCKS);
 }
 
 /* Returns the standard deviation of a sum of squares with `freedom` degrees of
@@ -1466,6 +1548,17 @@ static int follow(struct work *w)
     return rc;
 }
 
+/* Returns the most operations of a process. */
+static uint32_t longest_of(const struct judge_run *run)
+{
+    uint32_t most = 0;
+
+    for (size_t p = 0; p < run->p->n; p++)
+        if (run->first[p + 1] - run->first[p] > most)
+            most = run->first[p + 1] - run->first[p];
+    return most;
+}
+
 struct judge *judge_run(const struct jp_result *r, const struct jp_processes *p,
                         double run_us)
 {
@@ -1507,8 +1600,10 @@ struct judge *judge_run(const struct jp_result *r, const struct jp_processes *p,
     w.scratch = calloc(3 * p->n + JUDGE_BLOCKS, sizeof(*w.scratch));
     w.rest = calloc(run.n_roles + 1, sizeof(*w.rest));
     w.placed = calloc(p->n + 1, sizeof(*w.placed));
+    w.of_key = calloc((size_t) run.n_keys + 1, sizeof(*w.of_key));
+    w.of_item = calloc((size_t) longest_of(&run) + 1, sizeof(*w.of_item));
     if (!j->processes || !w.excess || !w.stall || !w.scratch || !w.rest ||
-        !w.placed || sort_members(&w) < 0)
+        !w.placed || !w.of_key || !w.of_item || sort_members(&w) < 0)
         goto out;
     scale(&w);
     rc = set_excess(&w);
@@ -1530,6 +1625,8 @@ out:
     free(w.scratch);
     free(w.rest);
     free(w.placed);
+    free(w.of_key);
+    free(w.of_item);
     free(w.stall);
     judge_build_fini(&run); /* a replay takes as much memory */
     if (rc == 0 && !j->why)
@@ -1542,28 +1639,48 @@ out:
     return j;
 }
 
+/* Returns the number of blocks in which processes can be compared: that of
+ * their iterations, if all have as many. 0: none. */
+static unsigned common_rounds(const struct judge *j,
+                              const enum judge_side *side, size_t n)
+{
+    unsigned rounds = 0;
+    bool any = false;
+
+    for (size_t p = 0; p < n; p++) {
+        if (side[p] == JUDGE_ASIDE)
+            continue;
+        if (any && j->processes[p].rounds != rounds)
+            return 0;
+        rounds = j->processes[p].rounds;
+        any = true;
+    }
+    return rounds;
+}
+
 bool judge_compare(const struct judge *j, const enum judge_side *side, size_t n,
                    size_t questions, struct judge_group *out)
 {
     double blocks[JUDGE_BLOCKS] = {0}, of[2] = {0};
+    unsigned rounds = common_rounds(j, side, n);
     struct stats_trimmed t;
 
     for (size_t p = 0; p < n; p++)
         if (side[p] != JUDGE_ASIDE)
             of[side[p] == JUDGE_OTHER]++;
-    if (!(of[0] > 0) || !(of[1] > 0))
+    if (!(of[0] > 0) || !(of[1] > 0) || !rounds)
         return false;
     for (size_t p = 0; p < n; p++)
-        for (unsigned k = 0; k < JUDGE_BLOCKS && side[p] != JUDGE_ASIDE; k++)
+        for (unsigned k = 0; k < rounds && side[p] != JUDGE_ASIDE; k++)
             blocks[k] += side[p] == JUDGE_IN
                              ? j->processes[p].work_us[k] / of[0]
                              : -j->processes[p].work_us[k] / of[1];
-    t = judge_resample(blocks);
+    t = resample(blocks, rounds);
     out->us = t.mean;
     out->error_us = t.error;
     out->least_us =
         fmax(JUDGE_WORTH * j->run_us,
-             errors_of(judge_chance(questions), freedom_of_blocks()) * t.error);
+             errors_of(judge_chance(questions), freedom_of(rounds)) * t.error);
     return true;
 }
 

@@ -211,7 +211,10 @@ struct judge_process {
     double longest_us;              /* of its stalls */
     double blocks_us[JUDGE_BLOCKS]; /* excess of each block, without stalls */
     double own_us[JUDGE_BLOCKS];    /* less that of its mates */
-    double work_us[JUDGE_BLOCKS];   /* own time itself, not compared */
+    double work_us[JUDGE_BLOCKS];   /* own time itself, not compared, in blocks
+                                       of whole iterations: `rounds` of them, as
+                                       long as the run together */
+    unsigned rounds;                /* 0: no iterations were found */
 };
 
 /* Processes that make the others wait, each time another one. */
@@ -286,7 +289,7 @@ bool judge_speaks_of_part(const struct judge *judge);
 struct judge_group {
     double us;       /* over the run: the mean of the group less that of the
                         others, without the lowest and the highest fifth of the
-                        blocks */
+                        blocks of whole iterations */
     double error_us; /* its standard error, by the scatter of the blocks */
     double least_us; /* less is chance, or not worth it */
 };
@@ -294,7 +297,7 @@ enum judge_side { JUDGE_ASIDE, JUDGE_IN, JUDGE_OTHER };
 
 /* Compares processes. side: of each process of the n that were judged.
  * questions: how many groups were looked at to find this one. Returns false if
- * one side is empty. */
+ * one side is empty, or if they do not have as many iterations. */
 bool judge_compare(const struct judge *judge, const enum judge_side *side,
                    size_t n, size_t questions, struct judge_group *out);
 

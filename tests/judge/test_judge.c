@@ -497,6 +497,43 @@ static void stages(void **state)
     end(j);
 }
 
+/* Two groups that do different work, and meet once in each of 40 iterations. By
+ * blocks of equal time they would differ by which operations fall into a block;
+ * the second group computes 2 % longer. */
+static void whole_iterations(void **state)
+{
+    struct simjob_random random = {31};
+    enum judge_side side[8];
+    struct judge_group group;
+    struct judge *j;
+    uint32_t c[3];
+
+    (void) state;
+    begin(8, true);
+    c[0] = add_comm(0, 4);
+    c[1] = add_comm(4, 4);
+    c[2] = add_comm(0, 8);
+    for (unsigned i = 0; i < 40; i++) {
+        for (unsigned k = 0; k < 4; k++)
+            for (uint32_t g = 0; g < 2; g++) {
+                static const double us[2][4] = {{9000, 1000, 1000, 4000},
+                                                {1000, 1000, 9000, 4300}};
+
+                for (uint32_t p = 4 * g; p < 4 * g + 4; p++)
+                    run.clock[p] += us[g][k] + 20 * random_unit(&random);
+                meet(c[g], 4 * g, 50);
+            }
+        meet(c[2], 0, 50);
+    }
+    j = judge();
+    for (uint32_t p = 0; p < 8; p++)
+        side[p] = p < 4 ? JUDGE_OTHER : JUDGE_IN;
+    assert_true(judge_compare(j, side, 8, 2, &group));
+    assert_true(group.us > group.least_us);
+    assert_true(fabs(group.us - 40 * 300) < 40 * 10);
+    end(j);
+}
+
 /* --- names ---------------------------------------------------------------- */
 
 enum {
@@ -1340,7 +1377,7 @@ int main(void)
         cmocka_unit_test(kept_clean),     cmocka_unit_test(kept_least),
         cmocka_unit_test(heats),          cmocka_unit_test(few_named),
         cmocka_unit_test(few_silent),     cmocka_unit_test(few_two),
-        cmocka_unit_test(turns),
+        cmocka_unit_test(turns),          cmocka_unit_test(whole_iterations),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
