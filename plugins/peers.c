@@ -263,7 +263,7 @@ size_t peer_iface_choose(const char *list, struct peer_iface *all, size_t n)
 /* Takes an address of an interface that is up; false: not usable. Link-local
  * addresses are left out, because they need an interface's number to be
  * reached. */
-static bool take(const struct ifaddrs *at, struct peer_iface *one)
+static bool take_address(const struct ifaddrs *at, struct peer_iface *one)
 {
     const void *address = NULL;
     sa_family_t family;
@@ -301,7 +301,7 @@ size_t peer_iface_find(const char *list,
     }
     for (const struct ifaddrs *at = first; at && n < INTERFACES_MAX;
          at = at->ifa_next)
-        n += take(at, &all[n]);
+        n += take_address(at, &all[n]);
     freeifaddrs(first);
     n = peer_iface_choose(list, all, n);
     if (n > PEER_ADDRESSES)

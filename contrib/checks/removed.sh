@@ -48,10 +48,16 @@ take_out() { # take_out NAME
     for symbol in $(symbols_of "$1"); do
         sed -i "/\\b$symbol\\b/d" "${registries[@]}"
     done
-    if [ -d "plugins/$1" ]; then
+    # its group of settings, its key in the group of another, and what else no
+    # source names any more
+    [ ! -d "plugins/$1" ] ||
         sed -i -e "/^$1 = {\$/,/^};\$/d" -e "/^ *##*$1 = /d" etc/jobprof.conf
-    fi
     rm -rf "orchestrator/$1" "plugins/$1" "tests/$1"
+    sed -n 's/^ *##*\([a-z_]*\) = .*/\1/p' etc/jobprof.conf | sort -u |
+        while read -r key; do
+            grep -rqwF -e "\"$key\"" common plugins orchestrator ||
+                sed -i "/^ *##*$key = /d" etc/jobprof.conf
+        done
     sed -i "\\#/$1/[A-Za-z]*[.]inc#d" Makefile.am plugins/Makefile.inc
     sed -i -e "s#tests/$1/[a-z_]*[.][ch] *##g" -e '/^ *\\$/d' tests/Makefile.inc
 }

@@ -485,7 +485,7 @@ static int imagine(struct session *s, struct jp_error *err)
 }
 
 /* Returns an exit status. */
-static int run(struct session *s)
+static int run_session(struct session *s)
 {
     const struct arguments *a = s->args;
     struct jp_plan plan;
@@ -526,7 +526,7 @@ int cmd_plan(int argc, char **argv)
     if (rc >= 0)
         return rc;
     args.word = argv[optind];
-    rc = run(&session);
+    rc = run_session(&session);
     plan_from_fini(&session.from);
     free(session.submit_dir);
     return rc;

@@ -45,7 +45,7 @@ static void list_pids(const struct module_hang *hang, bool missing,
 
 /* Runs in the child: becomes `jobprof-node evidence`. Returns only if that
  * fails. */
-static int run(void *arg, int out)
+static int run_child(void *arg, int out)
 {
     const struct order *order = arg;
     const struct module_hang *hang = order->hang;
@@ -79,7 +79,7 @@ void evidence_start(void *program, const struct module_hang *hang)
 {
     static pid_t last;
     struct order order = {program ? program : "/proc/self/exe", hang};
-    const struct child child = {.work = run, .arg = &order};
+    const struct child child = {.work = run_child, .arg = &order};
     int status;
 
     /* One at a time. A second request while the first still runs concerns the

@@ -164,7 +164,7 @@ static const char *const rank_columns[] = {
 
 /* Adds to a sum, which may be NAN (unknown) before. An unknown value adds
  * nothing. */
-static void add(double *sum, double value)
+static void add_figure(double *sum, double value)
 {
     if (isfinite(value))
         *sum = (isfinite(*sum) ? *sum : 0) + value;
@@ -183,10 +183,10 @@ static int take_rank(struct report *r, const char *const *v)
     /* no row in busy.csv: there is no object to add to */
     if (!p)
         return 0;
-    add(&p->values[METRIC_OPERATIONS], real_of(v[2]));
-    add(&p->values[METRIC_OPERATIONS], real_of(v[3]));
-    add(&p->values[METRIC_WAITED], real_of(v[4]) / 1e6);
-    add(&p->values[METRIC_CAUSED], real_of(v[5]) / 1e6);
+    add_figure(&p->values[METRIC_OPERATIONS], real_of(v[2]));
+    add_figure(&p->values[METRIC_OPERATIONS], real_of(v[3]));
+    add_figure(&p->values[METRIC_WAITED], real_of(v[4]) / 1e6);
+    add_figure(&p->values[METRIC_CAUSED], real_of(v[5]) / 1e6);
     return 0;
 }
 
@@ -435,7 +435,7 @@ static int add_findings(const struct report *r, double *node)
 
         if (!v)
             return -1;
-        add(&v[METRIC_FINDINGS], 1);
+        add_figure(&v[METRIC_FINDINGS], 1);
         node[METRIC_HANGS] += !strcmp(kind, "hang");
         node[METRIC_LATE_RANKS] += !strcmp(kind, "late_rank");
     }

@@ -311,7 +311,7 @@ static void leave_out(void *arg, int64_t uid, enum history_left what,
 }
 
 /* Prints a message about a bad file, unless there were many. */
-static void say(void *arg, const char *text)
+static void print_note(void *arg, const char *text)
 {
     struct work *w = arg;
 
@@ -333,7 +333,7 @@ static int read_all(struct work *w, char **paths, int n,
     struct history_reader reader = {.see = see,
                                     .begin = begin,
                                     .leave = leave_out,
-                                    .say = say,
+                                    .say = print_note,
                                     .arg = w,
                                     .since_us = a->want.since_us,
                                     .max_bytes = four > least ? four : least};
@@ -420,7 +420,7 @@ static int show(struct work *w, char **paths, int n, FILE *out)
 }
 
 /* Creates the sums, reads and prints. Returns an exit status. */
-static int run(struct arguments *a, char **paths, int n)
+static int show_history(struct arguments *a, char **paths, int n)
 {
     struct work w = {.a = a, .sum = history_sum_create(&a->want)};
     struct jp_tempfile file;
@@ -457,7 +457,7 @@ static int run(struct arguments *a, char **paths, int n)
 /* Prints a line about nodes that slowed the user's own jobs, on standard error.
  * The SPANK module asks if the plugstack line has history=tell. Everything that
  * fails is silent: the user has asked for nothing. Returns JP_EXIT_OK. */
-static int tell(struct arguments *a)
+static int tell_user(struct arguments *a)
 {
     const struct history_about about = {.form = HISTORY_AS_TOLD, .top = -1};
     struct work w = {.a = a};
@@ -547,11 +547,11 @@ static int run_command(int argc, char **argv)
                  ? JP_EXIT_IO
                  : JP_EXIT_OK;
     else if (rc < 0 && a.tell)
-        rc = tell(&a);
+        rc = tell_user(&a);
     else if (rc < 0 && a.add)
         rc = add_all(&a, argv + optind, argc - optind);
     else if (rc < 0)
-        rc = run(&a, argv + optind, argc - optind);
+        rc = show_history(&a, argv + optind, argc - optind);
     sitefile_fini(&a.site);
     return rc;
 }

@@ -20,7 +20,8 @@ const char *history_names_at(const struct history_names *names, uint32_t id)
 }
 
 /* Appends a name, made harmless. Returns -1 without memory. */
-static int add(struct history_names *s, uint64_t hash, struct history_text text)
+static int add_name(struct history_names *s, uint64_t hash,
+                    struct history_text text)
 {
     /* an upper bound for the cleaned text */
     size_t most = s->no_texts ? 1 : 3 * (size_t) text.len + 8;
@@ -54,7 +55,7 @@ uint32_t history_names_put(struct history_names *s, struct history_text text,
             return id;
     if (!may || !*may)
         return HISTORY_NO_NAME;
-    if (add(s, hash, text) < 0 ||
+    if (add_name(s, hash, text) < 0 ||
         hash_add(&s->table, hash, (uint32_t) s->n - 1) < 0) {
         *failed = true;
         return HISTORY_NO_NAME;

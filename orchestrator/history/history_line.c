@@ -258,7 +258,7 @@ static void skip_blanks(struct scan *s)
 }
 
 /* Takes the character, after blanks, if it is there. */
-static bool take(struct scan *s, char c)
+static bool take_char(struct scan *s, char c)
 {
     skip_blanks(s);
     if (s->at == s->end || *s->at != c)
@@ -355,7 +355,7 @@ static int take_text(struct scan *s, struct history_text *text)
 {
     char *begin, *to;
 
-    if (!take(s, '"'))
+    if (!take_char(s, '"'))
         return wrong(s, s->at, "needs a text");
     /* most strings have no escapes and need not be moved */
     for (begin = s->at; s->at < s->end && is_plain(*s->at); s->at++)
@@ -478,16 +478,18 @@ static int skip_value(struct scan *s, unsigned depth)
     if (depth == DEPTH)
         return wrong(s, s->at, "nested too deeply");
     s->at++;
-    if (take(s, object ? '}' : ']'))
+    if (take_char(s, object ? '}' : ']'))
         return 0;
     do {
-        if (object && (take_text(s, &text) < 0 ||
-                       (!take(s, ':') && wrong(s, s->at, "needs a colon"))))
+        if (object &&
+            (take_text(s, &text) < 0 ||
+             (!take_char(s, ':') && wrong(s, s->at, "needs a colon"))))
             return -1;
         if (skip_value(s, depth + 1) < 0)
             return -1;
-    } while (take(s, ','));
-    return take(s, object ? '}' : ']') ? 0 : wrong(s, s->at, "needs an end");
+    } while (take_char(s, ','));
+    return take_char(s, object ? '}' : ']') ? 0
+                                            : wrong(s, s->at, "needs an end");
 }
 
 static int take_object(struct scan *s, const struct history_field *table,
@@ -498,9 +500,9 @@ static int take_rows(struct scan *s, const struct history_field *f, void *base)
 {
     size_t *n = rows_of(f, base);
 
-    if (!take(s, '['))
+    if (!take_char(s, '['))
         return wrong(s, s->at, "needs an array");
-    if (take(s, ']'))
+    if (take_char(s, ']'))
         return 0;
     do {
         char *row = (char *) member(f, base) + *n * f->size;
@@ -516,8 +518,8 @@ static int take_rows(struct scan *s, const struct history_field *f, void *base)
         if (take_object(s, f->rows, row, 1) < 0)
             return -1;
         ++*n;
-    } while (take(s, ','));
-    return take(s, ']') ? 0 : wrong(s, s->at, "needs an end");
+    } while (take_char(s, ','));
+    return take_char(s, ']') ? 0 : wrong(s, s->at, "needs an end");
 }
 
 /* Parses the value of a known member. */
@@ -593,14 +595,14 @@ static int take_object(struct scan *s, const struct history_field *table,
     const struct history_field *next = table, *f;
     struct history_text key;
 
-    if (!take(s, '{'))
+    if (!take_char(s, '{'))
         return wrong(s, s->at, "needs an object");
-    if (take(s, '}'))
+    if (take_char(s, '}'))
         return 0;
     do {
         if (take_text(s, &key) < 0)
             return -1;
-        if (!take(s, ':'))
+        if (!take_char(s, ':'))
             return wrong(s, s->at, "needs a colon");
         f = find(table, next, key);
         /* an unknown member */
@@ -617,8 +619,8 @@ static int take_object(struct scan *s, const struct history_field *table,
             return wrong(s, s->at, "a second array of that name");
         if (take_value(s, f, base) < 0)
             return error_wrap(s->err, "%s", f->key);
-    } while (take(s, ','));
-    return take(s, '}') ? 0 : wrong(s, s->at, "needs an end");
+    } while (take_char(s, ','));
+    return take_char(s, '}') ? 0 : wrong(s, s->at, "needs an end");
 }
 
 /* Whether a needed member has no value. */

@@ -178,7 +178,7 @@ static bool take_part(struct reading *r)
 
 /* --- lines ---------------------------------------------------------------- */
 
-static void say(struct reading *r, const char *text)
+static void note_trouble(struct reading *r, const char *text)
 {
     if (r->reader->say)
         r->reader->say(r->reader->arg, text);
@@ -220,7 +220,7 @@ static void bad_line(struct reading *r, int fd, const char *path, off_t offset,
                    (unsigned long long) lines_before(fd, offset) + 1);
     else
         error_wrap(err, "%s: at byte %lld", path, (long long) offset);
-    say(r, err->text);
+    note_trouble(r, err->text);
 }
 
 /* Handles a line of the file at offset. */
@@ -340,7 +340,7 @@ static void read_file(struct reading *r, int fd, const char *path,
         errno = 0;
         if (!read_all(fd, r->buffer, n, size)) {
             error_set(&err, "%s: %s", path, errno ? strerror(errno) : "cut");
-            say(r, err.text);
+            note_trouble(r, err.text);
             break;
         }
         r->seen->bytes += n;

@@ -87,7 +87,7 @@ static uint32_t find_like(const struct jp_pending *pending, uint64_t hash,
 }
 
 /* Lists an operation of the snapshot as in flight. 0, or -1: no memory. */
-static int put(struct jp_pending *pending, size_t i)
+static int put_pending(struct jp_pending *pending, size_t i)
 {
     struct pending_op *op = &pending->ops[i];
     uint64_t hash = op_hash(&op->op);
@@ -108,7 +108,7 @@ static int keep_inflight(struct jp_pending *pending, const struct jpr_op *op)
 
     if (keep(pending, &pending->ops, &pending->n, op) < 0)
         return -1;
-    return pending->n > before ? put(pending, before) : 0;
+    return pending->n > before ? put_pending(pending, before) : 0;
 }
 
 /* Marks an operation that has ended since the snapshot. */
@@ -211,7 +211,7 @@ void pending_settle(struct jp_pending *pending)
     pending->n = kept;
     /* hangs_file_look may continue with the same snapshot */
     for (size_t i = 0; i < kept; i++)
-        put(pending, i); /* there is room: it had as many before */
+        put_pending(pending, i); /* there is room: it had as many before */
     while (pending->n_dated < pending->n_cut_short)
         pending->cut_short[pending->n_dated++].until_mono_ns = last;
 }

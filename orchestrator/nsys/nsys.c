@@ -299,8 +299,8 @@ static bool ends(const char *name, const char *end)
 }
 
 /* Appends the first len bytes of path to a list. */
-static void add(char ***list, size_t *n, size_t *room, const char *path,
-                size_t len, bool *failed)
+static void add_path(char ***list, size_t *n, size_t *room, const char *path,
+                     size_t len, bool *failed)
 {
     if (VECTOR_ROOM(*list, *n + 1, *room) < 0) {
         *failed = true;
@@ -318,7 +318,7 @@ static void add_file(struct files *f, const char *path)
     if (f->n == JP_NSYS_MAX)
         f->skipped++;
     else
-        add(&f->at, &f->n, &f->room, path, strlen(path), &f->failed);
+        add_path(&f->at, &f->n, &f->room, path, strlen(path), &f->failed);
 }
 
 /* A callback of type treewalk_see. */
@@ -333,8 +333,8 @@ static int see(void *arg, const struct treewalk_entry *entry)
         add_file(f, entry->path);
     for (size_t i = 0; i < sizeof(reports) / sizeof(*reports); i++)
         if (ends(entry->name, reports[i]) && f->n_reports < JP_NSYS_MAX)
-            add(&f->reports, &f->n_reports, &f->reports_room, entry->path,
-                strlen(entry->path) - strlen(reports[i]), &f->failed);
+            add_path(&f->reports, &f->n_reports, &f->reports_room, entry->path,
+                     strlen(entry->path) - strlen(reports[i]), &f->failed);
     return 0;
 }
 
@@ -476,8 +476,8 @@ static int keep_gaps(struct merging *m, size_t rank)
 }
 
 /* Returns -1 without memory. An unreadable file is marked as bad. */
-static int take(struct merging *m, char *path,
-                const struct jp_nsys_options *options)
+static int take_file(struct merging *m, char *path,
+                     const struct jp_nsys_options *options)
 {
     const struct nsys_options how = {
         .short_gap_ns = options->short_gap_ns,
@@ -627,7 +627,7 @@ static int read_files(struct files *f, const struct jp_nsys_options *options,
         }
         /* take owns the path from here on */
         f->at[i] = NULL;
-        rc = take(&m, path, options);
+        rc = take_file(&m, path, options);
     }
     if (rc == 0)
         rc = collect(&m);

@@ -109,7 +109,7 @@ static bool look(struct export_file *one, const struct clockmap *clocks)
 }
 
 /* Adds an export to the list, or counts it as bad. */
-static void add(struct finding *f, const char *path)
+static void add_file(struct finding *f, const char *path)
 {
     struct exports *list = f->list;
     struct export_file one = {.path = strdup(path)};
@@ -150,7 +150,7 @@ static int see(void *arg, const struct treewalk_entry *entry)
     struct finding *f = arg;
 
     if (entry->what == TREEWALK_FILE && is_export(entry->name))
-        add(f, entry->path);
+        add_file(f, entry->path);
     return f->failed ? -1 : 0;
 }
 
@@ -185,7 +185,7 @@ static int find_exports(struct feature_found *found, const char *const *inputs,
         if (fd >= 0)
             f.failed = treewalk(fd, inputs[i], DEPTH, see, &f) < 0;
         else if (errno == ENOTDIR && is_export(inputs[i]))
-            add(&f, inputs[i]);
+            add_file(&f, inputs[i]);
     }
     if (f.failed) {
         free_exports(list.at, list.n);
@@ -281,8 +281,8 @@ static int64_t place(const struct writer *w, int64_t ns)
 }
 
 /* Writes an event of a row. Rows with impossible times are left out. */
-static void put(struct writer *w, const struct nsys_cell *cells,
-                const char *kind, const char *text)
+static void put_event(struct writer *w, const struct nsys_cell *cells,
+                      const char *kind, const char *text)
 {
     int64_t start = number(&cells[START]), end = number(&cells[END]), at;
     struct jp_json_stream s;
@@ -311,7 +311,7 @@ static int take_kernel(void *arg, const struct nsys_cell *cells,
 {
     struct writer *w = arg;
 
-    put(w, cells, "kernel", title(w, cells, "<unknown>"));
+    put_event(w, cells, "kernel", title(w, cells, "<unknown>"));
     return ferror(w->events->out) ? error_set(err, "output failed") : 0;
 }
 
@@ -321,8 +321,8 @@ static int take_copy(void *arg, const struct nsys_cell *cells,
     struct writer *w = arg;
     char label[64];
 
-    put(w, cells, "copy",
-        nsys_name_copy(number(&cells[KIND]), label, sizeof(label)));
+    put_event(w, cells, "copy",
+              nsys_name_copy(number(&cells[KIND]), label, sizeof(label)));
     return ferror(w->events->out) ? error_set(err, "output failed") : 0;
 }
 
@@ -331,7 +331,7 @@ static int take_set(void *arg, const struct nsys_cell *cells,
 {
     struct writer *w = arg;
 
-    put(w, cells, "copy", "[CUDA memset]");
+    put_event(w, cells, "copy", "[CUDA memset]");
     return ferror(w->events->out) ? error_set(err, "output failed") : 0;
 }
 

@@ -91,7 +91,8 @@ static bool is_fresh(const char *target, const struct stat *report)
 }
 
 /* Adds a report that has no fresh export. Returns -1 without memory. */
-static int add(struct list *list, const char *path, const struct stat *st)
+static int add_report(struct list *list, const char *path,
+                      const struct stat *st)
 {
     size_t stem = strlen(path) - strlen(ENDING);
     struct wanted one = {
@@ -127,7 +128,7 @@ static int see(void *arg, const struct treewalk_entry *entry)
     if (n <= end || strcmp(entry->name + n - end, ENDING) != 0 ||
         entry->st->st_uid != geteuid())
         return 0;
-    return add(arg, entry->path, entry->st);
+    return add_report(arg, entry->path, entry->st);
 }
 
 /* Returns -1 without memory. */
@@ -245,7 +246,8 @@ static bool move(const struct worker *w)
 }
 
 /* Handles a child that has ended. */
-static void take(struct worker *w, int status, struct nsys_export_done *done)
+static void take_result(struct worker *w, int status,
+                        struct nsys_export_done *done)
 {
     w->pid = 0;
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
@@ -303,7 +305,7 @@ static size_t turn(struct worker *workers, size_t n_workers,
 
         rc = w->pid > 0 ? child_await(w->pid, 0, &status) : 0;
         if (rc > 0)
-            take(w, status, done);
+            take_result(w, status, done);
         if (rc < 0) { /* its status is unknown */
             fail(done, "its export is lost", w->of->report);
             clean(w);
@@ -318,9 +320,9 @@ static size_t turn(struct worker *workers, size_t n_workers,
     return running;
 }
 
-static void run(const struct list *list,
-                const struct nsys_export_options *options,
-                struct nsys_export_done *done)
+static void run_workers(const struct list *list,
+                        const struct nsys_export_options *options,
+                        struct nsys_export_done *done)
 {
     const char *program = options->program ? options->program : list->program;
     struct worker workers[AT_ONCE_MAX] = {0};
@@ -352,7 +354,7 @@ int nsys_export(const char *folder, const struct nsys_export_options *options,
         rc = find(folder, &list, err);
     out->wanted = list.n;
     if (rc == 0 && list.n > 0)
-        run(&list, options, out);
+        run_workers(&list, options, out);
     list_fini(&list);
     return rc;
 }

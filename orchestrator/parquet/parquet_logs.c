@@ -224,7 +224,7 @@ static int flush(struct writer *w)
 
 /* The sink's callback for records. Send and Recv have no row, as in the
  * exporter. 0, or -1 and err. */
-static int take(void *arg, const struct record *records, size_t n)
+static int take_records(void *arg, const struct record *records, size_t n)
 {
     struct writer *w = arg;
 
@@ -281,8 +281,10 @@ static int put_log(struct writer *w, struct reader_states *states,
     static const atomic_bool never;
     _Atomic uint64_t done = 0; /* required, not used */
     struct source_facts facts = {0};
-    const struct reader_sink sink = {
-        .take = take, .counts = take_counts, .line = take_text, .arg = w};
+    const struct reader_sink sink = {.take = take_records,
+                                     .counts = take_counts,
+                                     .line = take_text,
+                                     .arg = w};
     const struct reader_input in = {
         .path = log->path, .to = UINT64_MAX, .stop = &never, .done = &done};
     struct jp_error why = {""};

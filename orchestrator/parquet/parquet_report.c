@@ -375,7 +375,7 @@ static int put_rows(const struct feed *f, struct chunk *c)
 /* --- threads -------------------------------------------------------------- */
 
 /* Whether there is another chunk to convert. */
-static bool take(struct feed *f, struct chunk *c, bool *bad)
+static bool take_chunk(struct feed *f, struct chunk *c, bool *bad)
 {
     c->rows = 0;
     pthread_mutex_lock(&f->lock);
@@ -419,7 +419,7 @@ static void *work(void *arg)
     bool bad;
 
     c.group = parquet_group_create(f->columns, f->n_columns, f->codec);
-    while (take(f, &c, &bad)) {
+    while (take_chunk(f, &c, &bad)) {
         c.odd = 0;
         if (!bad && (!c.cell || !c.group))
             bad = error_set(&c.err, "out of memory") < 0;
@@ -436,7 +436,7 @@ static void *work(void *arg)
 }
 
 /* Converts with a thread for each 8 MiB, this one included. */
-static void run(struct feed *f, uint64_t bytes)
+static void run_feed(struct feed *f, uint64_t bytes)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     pthread_t helpers[MAX_THREADS];
@@ -544,7 +544,7 @@ int parquet_report_csv(const char *csv, FILE *out, enum parquet_codec codec,
         !(f.file =
               parquet_create(out, table->name, f.columns, f.n_columns, err)))
         goto out;
-    run(&f, (uint64_t) st.st_size);
+    run_feed(&f, (uint64_t) st.st_size);
     if (f.failed)
         /* err may be NULL */
         *(err ? err : &f.why) = f.why;

@@ -69,8 +69,8 @@ static int flush_group(struct sheet *s, struct jp_error *err)
                : parquet_append(s->file, s->group, err);
 }
 
-static int add(void *sheet, const struct feature_value *row,
-               struct jp_error *err)
+static int add_row(void *sheet, const struct feature_value *row,
+                   struct jp_error *err)
 {
     struct sheet *s = sheet;
 
@@ -100,4 +100,4 @@ static int finish(void *sheet, struct jp_error *err)
 }
 
 const struct feature_sheet parquet_sheet = {
-    .create = create, .add = add, .finish = finish, .destroy = destroy};
+    .create = create, .add = add_row, .finish = finish, .destroy = destroy};

@@ -218,7 +218,8 @@ static double fact_of(const struct facts *f, size_t offset)
 }
 
 /* Adds a bottleneck, unless one of its kind is there. */
-static void add(struct jp_bottlenecks *out, const struct jp_bottleneck *b)
+static void add_bottleneck(struct jp_bottlenecks *out,
+                           const struct jp_bottleneck *b)
 {
     for (size_t i = 0; i < out->n; i++)
         if (out->at[i].kind == b->kind)
@@ -257,7 +258,7 @@ static void try_rule(const struct rule *rule, const struct facts *f,
              : rule->unit == UTIL_BYTES_S ? FIG_BYTES((uint64_t) b.value)
                                           : FIG_GBS(b.value),
              rule->after ? rule->after : "");
-    add(out, &b);
+    add_bottleneck(out, &b);
 }
 
 /* Adds UNDER_USED if processors and GPUs are hardly used. nccl: the job has
@@ -277,7 +278,7 @@ static void try_unused(const struct facts *f, bool nccl,
     snprintf(b.text, sizeof(b.text), "processors are busy for %s%s%s",
              FIG_SHARE(f->cpu), isnan(f->sm) ? "" : ", GPUs for ",
              isnan(f->sm) ? "" : FIG_SHARE(f->sm));
-    add(out, &b);
+    add_bottleneck(out, &b);
 }
 
 void bottlenecks_find(const struct jp_util *util, const struct samples *samples,

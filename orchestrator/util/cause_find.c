@@ -637,8 +637,8 @@ static void chain(struct jp_cause *found)
 }
 
 /* Appends the KEPT strongest causes of one finding. Returns 0 or -1. */
-static int add(struct jp_causes *causes, struct jp_cause *found,
-               struct jp_cause_look *look)
+static int add_cause(struct jp_causes *causes, struct jp_cause *found,
+                     struct jp_cause_look *look)
 {
     size_t n = 0;
 
@@ -680,7 +680,7 @@ static int look_into(struct finding_state *x, size_t finding,
             look->list[look->n_list++] = (char *) cause_words[i];
     cause_describe_reason(&x->subject, found);
     chain(found);
-    rc = add(causes, found, look);
+    rc = add_cause(causes, found, look);
     cause_describe_advice(&x->subject, causes, look);
     return rc;
 }

@@ -502,7 +502,7 @@ struct series {
 
 /* Takes one row of samples: the busy share of a GPU, or the processors' time of
  * a task. */
-static int take(void *arg, const struct util_row *row, struct jp_error *err)
+static int take_row(void *arg, const struct util_row *row, struct jp_error *err)
 {
     struct series *s = arg;
     double v = s->kind == UTIL_GPU ? row->v[GPU_SM]
@@ -537,7 +537,7 @@ static void of_samples(struct series *s, const char *step_dir, const char *node,
     s->kind = kind;
     s->id[0] = '\0';
     if (path && access(path, F_OK) == 0 &&
-        util_rows_read(path, kind, &head, take, s, &read, NULL) == 0 &&
+        util_rows_read(path, kind, &head, take_row, s, &read, NULL) == 0 &&
         s->n > 1 && s->last_us > s->first_us)
         iteration_of_series(
             s->v, s->n,
@@ -546,7 +546,7 @@ static void of_samples(struct series *s, const char *step_dir, const char *node,
 }
 
 /* Writes the sentence. */
-static void say(struct jp_iteration *i)
+static void describe_iteration(struct jp_iteration *i)
 {
     char size[60] = "", drift[60] = "";
 
@@ -586,7 +586,7 @@ int iteration_find(const struct jp_result *result, const char *step_dir,
     }
     free(s);
     if (out->source && out->period_us > 0)
-        say(out);
+        describe_iteration(out);
     else
         out->source = JP_ITERATION_UNKNOWN;
     return 0;

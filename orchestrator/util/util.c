@@ -472,9 +472,9 @@ static double most_of(const struct jp_util *util, enum jp_util_scope scope,
 }
 
 /* Appends to a list separated by "; ". */
-static void say(char *buf, size_t size, const char *fmt, ...)
+static void append_text(char *buf, size_t size, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-static void say(char *buf, size_t size, const char *fmt, ...)
+static void append_text(char *buf, size_t size, const char *fmt, ...)
 {
     size_t n = strlen(buf);
     va_list args;
@@ -500,27 +500,29 @@ char *util_text(const struct jp_util *util, char *buf, size_t size)
 
     buf[0] = '\0';
     if (gpu && !isnan(busy))
-        say(buf, size, "GPU%s %.0f %% busy", gpu->members == 1 ? "" : "s",
-            gpu->mean * 100);
+        append_text(buf, size, "GPU%s %.0f %% busy",
+                    gpu->members == 1 ? "" : "s", gpu->mean * 100);
     /* of the step on all nodes */
     cores = sum_of(util, JP_UTIL_STEP, TASK_USER) +
             sum_of(util, JP_UTIL_STEP, TASK_SYSTEM);
     all = sum_of(util, JP_UTIL_STEP, TASK_CPUS);
     if (!isnan(cores) && !isnan(all))
-        say(buf, size, "CPU %.3g of %.0f cores", cores, all);
+        append_text(buf, size, "CPU %.3g of %.0f cores", cores, all);
     all = most_of(util, JP_UTIL_GPU, GPU_MEMORY_TOTAL);
     if (!isnan(all))
-        say(buf, size, "GPU memory %s of %s at most",
+        append_text(
+            buf, size, "GPU memory %s of %s at most",
             FIG_BYTES(bytes_of(most_of(util, JP_UTIL_GPU, GPU_MEMORY_USED))),
             FIG_BYTES(bytes_of(all)));
     all = most_of(util, JP_UTIL_NODE, NODE_MEMORY_TOTAL);
     if (!isnan(most_of(util, JP_UTIL_STEP, TASK_MEMORY)) && !isnan(all))
-        say(buf, size, "memory %s of a node's %s at most",
+        append_text(
+            buf, size, "memory %s of a node's %s at most",
             FIG_BYTES(bytes_of(most_of(util, JP_UTIL_STEP, TASK_MEMORY))),
             FIG_BYTES(bytes_of(all)));
     read = sum_of(util, JP_UTIL_STEP, TASK_READ_CALLS);
     /* less than 1 MB/s is not worth a mention */
     if (!isnan(read) && read >= 1e6)
-        say(buf, size, "read %.3g MB/s", read / 1e6);
+        append_text(buf, size, "read %.3g MB/s", read / 1e6);
     return buf;
 }

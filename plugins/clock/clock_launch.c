@@ -658,7 +658,8 @@ bool clock_launch_read(const struct jp_jobconf *conf, struct clock_conf *out)
 _Static_assert(sizeof(struct clock_conf) <= MODULE_SETTINGS_BYTES,
                "struct module_told has room");
 
-static void tell(const struct jp_jobconf *conf, struct module_told *told)
+static void tell_settings(const struct jp_jobconf *conf,
+                          struct module_told *told)
 {
     struct clock_conf clock;
 
@@ -681,5 +682,5 @@ const struct launch_side clock_side = {
     .announce = announce,
     .block_of = make_block_of,
     .reason = explain_mode,
-    .tell = tell,
+    .tell = tell_settings,
 };

@@ -23,7 +23,7 @@ static size_t strides(uint32_t n, uint32_t out[STRIDES])
 
 /* Inserts into the ascending list unless it is there: strides of a small n may
  * lead to the same node. Returns the new length. */
-static size_t add(uint32_t *out, size_t n, uint32_t node)
+static size_t add_peer(uint32_t *out, size_t n, uint32_t node)
 {
     size_t at = n;
 
@@ -50,8 +50,8 @@ static size_t neighbours(uint32_t n, uint32_t i, uint32_t out[CLOCK_DEGREE])
     }
     n_by = strides(n, by);
     for (size_t k = 0; k < n_by; k++) {
-        found = add(out, found, (i + by[k]) % n);
-        found = add(out, found, (i + n - by[k]) % n);
+        found = add_peer(out, found, (i + by[k]) % n);
+        found = add_peer(out, found, (i + n - by[k]) % n);
     }
     return found;
 }

@@ -216,7 +216,7 @@ static int add_window(const char *line, struct clock_file *file)
 
 /* Takes a line of an agent. Returns 1 if it was taken or is of a kind that is
  * not needed here, 0 if it is bad, -1 without memory. */
-static int take(char *line, struct clock_file *file)
+static int take_entry(char *line, struct clock_file *file)
 {
     char type[24];
 
@@ -275,7 +275,7 @@ static int read_agent(struct jp_lines *lines, struct clock_file *file,
 {
     struct clock_file read = {.node = ""};
 
-    if (each_line(lines, take, &read, err) < 0)
+    if (each_line(lines, take_entry, &read, err) < 0)
         return -1;
     if (!*read.node) {
         clock_file_fini(&read);

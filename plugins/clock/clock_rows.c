@@ -150,10 +150,11 @@ static int thin_out(struct clock_rows *rows, struct jp_error *err)
 
 /* Writes a line, after making room for it if necessary. A line that has no room
  * is dropped without an error. */
-static int put(struct clock_rows *rows, struct jp_error *err,
-               const char *format, ...) __attribute__((format(printf, 3, 4)));
-static int put(struct clock_rows *rows, struct jp_error *err,
-               const char *format, ...)
+static int put_line(struct clock_rows *rows, struct jp_error *err,
+                    const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static int put_line(struct clock_rows *rows, struct jp_error *err,
+                    const char *format, ...)
 {
     char line[LINE_MAX_BYTES];
     va_list args;
@@ -223,22 +224,23 @@ static int put_config(struct clock_rows *rows, const struct clock_origin *o,
 
     read_boot_id(boot_id);
     gethostname(host, sizeof(host) - 1);
-    return put(rows, err,
-               "{\"v\":1,\"type\":\"config\",\"node_id\":%u,\"node\":\"%s\","
-               "\"host\":\"%s\",\"nodes\":%u,\"job\":%" PRIu64
-               ",\"step\":\"%s\",\"boot_id\":\"%s\","
-               "\"clock\":\"CLOCK_MONOTONIC\",\"clock_source\":\"%s\","
-               "\"cadence_us\":%u,\"window_ms\":%u,\"packet_spacing_us\":%u,"
-               "\"snapshot_period_ms\":%u,\"cpu_permille\":%u,"
-               "\"interfaces\":\"%s\","
-               "\"addr\":\"%s\",\"port\":%u,\"mono_ns\":%" PRId64
-               ",\"real_ns\":%" PRId64 "}\n",
-               o->node_id, CLEAN(o->node), CLEAN(host), o->n_nodes, o->job,
-               CLEAN(o->step), CLEAN(boot_id), o->source, o->conf->cadence_us,
-               o->conf->window_ms, o->conf->spacing_us, o->conf->snapshot_ms,
-               o->conf->cpu_permille, CLEAN(o->conf->net.interfaces),
-               CLEAN(o->address), (unsigned) o->port, o->look.mono_ns,
-               o->look.real_ns);
+    return put_line(
+        rows, err,
+        "{\"v\":1,\"type\":\"config\",\"node_id\":%u,\"node\":\"%s\","
+        "\"host\":\"%s\",\"nodes\":%u,\"job\":%" PRIu64
+        ",\"step\":\"%s\",\"boot_id\":\"%s\","
+        "\"clock\":\"CLOCK_MONOTONIC\",\"clock_source\":\"%s\","
+        "\"cadence_us\":%u,\"window_ms\":%u,\"packet_spacing_us\":%u,"
+        "\"snapshot_period_ms\":%u,\"cpu_permille\":%u,"
+        "\"interfaces\":\"%s\","
+        "\"addr\":\"%s\",\"port\":%u,\"mono_ns\":%" PRId64
+        ",\"real_ns\":%" PRId64 "}\n",
+        o->node_id, CLEAN(o->node), CLEAN(host), o->n_nodes, o->job,
+        CLEAN(o->step), CLEAN(boot_id), o->source, o->conf->cadence_us,
+        o->conf->window_ms, o->conf->spacing_us, o->conf->snapshot_ms,
+        o->conf->cpu_permille, CLEAN(o->conf->net.interfaces),
+        CLEAN(o->address), (unsigned) o->port, o->look.mono_ns,
+        o->look.real_ns);
 }
 
 int clock_rows_open(struct clock_rows *rows, const char *dir,
@@ -287,7 +289,7 @@ int clock_rows_window(struct clock_rows *rows, const struct clock_window *w,
                  ",\"drift_ppm\":%.6f,\"margin_ns\":%.1f,\"unc_ns\":%.1f",
                  1 + w->slope, w->beta_ns, w->beta_ns, w->slope * 1e6,
                  w->margin_ns, w->unc_ns);
-    return put(
+    return put_line(
         rows, err,
         "{\"v\":1,\"type\":\"window_stats\",\"message\":\"Window %s\","
         "\"window_id\":%" PRIu64
@@ -308,11 +310,11 @@ int clock_rows_snapshot(struct clock_rows *rows, const struct clock_look *look,
 {
     if (rows->taken++ % rows->stride != 0)
         return 0;
-    return put(rows, err,
-               "{\"v\":1,\"type\":\"snapshot\",\"mono_ns\":%" PRId64
-               ",\"real_ns\":%" PRId64 ",\"raw_ns\":%" PRId64
-               ",\"width_ns\":%" PRId64 "}\n",
-               look->mono_ns, look->real_ns, look->raw_ns, look->width_ns);
+    return put_line(rows, err,
+                    "{\"v\":1,\"type\":\"snapshot\",\"mono_ns\":%" PRId64
+                    ",\"real_ns\":%" PRId64 ",\"raw_ns\":%" PRId64
+                    ",\"width_ns\":%" PRId64 "}\n",
+                    look->mono_ns, look->real_ns, look->raw_ns, look->width_ns);
 }
 
 int clock_rows_step(struct clock_rows *rows, const struct clock_look *look,
@@ -320,20 +322,20 @@ int clock_rows_step(struct clock_rows *rows, const struct clock_look *look,
 {
     if (rows->steps++ >= STEPS_MAX)
         return 0;
-    return put(rows, err,
-               "{\"v\":1,\"type\":\"clock_step\",\"mono_ns\":%" PRId64
-               ",\"real_ns\":%" PRId64 ",\"raw_ns\":%" PRId64
-               ",\"by_ns\":%" PRId64 "}\n",
-               look->mono_ns, look->real_ns, look->raw_ns, by_ns);
+    return put_line(rows, err,
+                    "{\"v\":1,\"type\":\"clock_step\",\"mono_ns\":%" PRId64
+                    ",\"real_ns\":%" PRId64 ",\"raw_ns\":%" PRId64
+                    ",\"by_ns\":%" PRId64 "}\n",
+                    look->mono_ns, look->real_ns, look->raw_ns, by_ns);
 }
 
 int clock_rows_failure(struct clock_rows *rows, uint32_t from, uint32_t to,
                        uint32_t seq, int64_t mono_ns, const char *why,
                        struct jp_error *err)
 {
-    return put(rows, err,
-               "{\"v\":1,\"type\":\"probe\",\"seq\":%u,\"node_id\":%u,"
-               "\"dst\":%u,\"mono_ns\":%" PRId64
-               ",\"why\":\"%s\",\"status\":\"failed\"}\n",
-               seq, from, to, mono_ns, why);
+    return put_line(rows, err,
+                    "{\"v\":1,\"type\":\"probe\",\"seq\":%u,\"node_id\":%u,"
+                    "\"dst\":%u,\"mono_ns\":%" PRId64
+                    ",\"why\":\"%s\",\"status\":\"failed\"}\n",
+                    seq, from, to, mono_ns, why);
 }

@@ -590,9 +590,10 @@ void clock_talk_disturb(struct clock_talk *talk)
 
 /* A window's line is only kept if there were enough exchanges, over half of the
  * window at least, and if clocks can drift that fast. */
-static enum clock_status judge(const struct clock_span *s,
-                               enum clockline_status found,
-                               const struct clockline *line, int64_t length_ns)
+static enum clock_status judge_span(const struct clock_span *s,
+                                    enum clockline_status found,
+                                    const struct clockline *line,
+                                    int64_t length_ns)
 {
     if (found == CLOCKLINE_FEW || found == CLOCKLINE_NO_MEMORY ||
         s->exchanges + s->partial < CLOCK_LEAST ||
@@ -689,7 +690,7 @@ void clock_edge_close(struct clock_talk *talk, size_t index, uint64_t id,
                                     .disturbed = s->disturbed,
                                     .rtt_min_ns = s->rtt_min_ns,
                                     .user_stamps = s->user_stamps};
-    window->status = judge(s, found, &line, end_ns - start_ns);
+    window->status = judge_span(s, found, &line, end_ns - start_ns);
     if (s->exchanges) {
         window->pure_there = (double) s->pure_there / s->exchanges;
         window->pure_back = (double) s->pure_back / s->exchanges;

@@ -537,8 +537,8 @@ static void drain_set(struct clock_work *w)
 }
 
 /* A callback of struct node_module, for tick and readable. */
-static int run(void *state, const struct module_time *time,
-               struct jp_error *err)
+static int run_work(void *state, const struct module_time *time,
+                    struct jp_error *err)
 {
     struct clock_work *w = state;
     int64_t now = now_of(w), next, peers;
@@ -851,8 +851,8 @@ const struct node_module clock_module = {
     .memory_bytes = 16 << 20,
     .start = start_module,
     .fd = fd,
-    .tick = run,
-    .readable = run,
+    .tick = run_work,
+    .readable = run_work,
     .bytes = bytes,
     .record = record,
     .finish = finish,

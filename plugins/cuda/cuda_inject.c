@@ -85,7 +85,7 @@ static struct shard *own_shard(void)
 }
 
 /* Relaxed: the sums need no order among each other. */
-static void add(struct shard *s, enum cuda_counter i, uint64_t n)
+static void add_count(struct shard *s, enum cuda_counter i, uint64_t n)
 {
     atomic_fetch_add_explicit(&s->sum[i], n, memory_order_relaxed);
 }
@@ -433,10 +433,10 @@ static void add_copy(struct shard *s, struct call call,
     unsigned way = way_of(call, data->params) - CALL_H2D;
     enum cuda_counter i = (enum cuda_counter)(CUDA_H2D + 2 * way);
 
-    add(s, i, n_copies(shape, data->params));
-    add(s, (enum cuda_counter)(i + 1), copied(shape, data->params));
+    add_count(s, i, n_copies(shape, data->params));
+    add_count(s, (enum cuda_counter)(i + 1), copied(shape, data->params));
     if (is_timed(call))
-        add(s, CUDA_COPY_NS, since(data));
+        add_count(s, CUDA_COPY_NS, since(data));
 }
 
 _Static_assert(CALL_OTHER - CALL_H2D == 4 && CUDA_OTHER - CUDA_H2D == 8,
@@ -453,8 +453,8 @@ static void add_allocation(struct shard *s, struct call call,
                      : pitch->pitch ? product(*pitch->pitch, pitch->height)
                                     : 0;
 
-    add(s, CUDA_ALLOCS, 1);
-    add(s, CUDA_ALLOC_BYTES, bytes);
+    add_count(s, CUDA_ALLOCS, 1);
+    add_count(s, CUDA_ALLOC_BYTES, bytes);
     keep(call.what == CALL_CREATE && at ? at | HANDLE : at, bytes);
 }
 
@@ -466,10 +466,10 @@ static void leave(struct call call, const struct cupti_callback *data)
     uint64_t freed = call.shape == SHAPE_FREE && data->scratch ? *data->scratch
                                                                : 0;
 
-    add(s, CUDA_CALLS, 1);
+    add_count(s, CUDA_CALLS, 1);
     if (result != CU_OK) {
         if (result != CU_NOT_READY)
-            add(s, CUDA_ERRORS, 1);
+            add_count(s, CUDA_ERRORS, 1);
         /* the free has failed: the allocation still exists */
         if (freed && data->params)
             keep(name_of(call, data->params), freed);
@@ -478,17 +478,17 @@ static void leave(struct call call, const struct cupti_callback *data)
     if (is_copy(call) && data->params)
         add_copy(s, call, data);
     else if (call.what == CALL_LAUNCH)
-        add(s, CUDA_LAUNCHES, 1);
+        add_count(s, CUDA_LAUNCHES, 1);
     else if (call.what == CALL_GRAPH)
-        add(s, CUDA_GRAPHS, 1);
+        add_count(s, CUDA_GRAPHS, 1);
     else if (call.what == CALL_SET)
-        add(s, CUDA_SETS, 1);
+        add_count(s, CUDA_SETS, 1);
     else if (call.what == CALL_SYNC) {
-        add(s, CUDA_SYNCS, 1);
-        add(s, CUDA_SYNC_NS, since(data));
+        add_count(s, CUDA_SYNCS, 1);
+        add_count(s, CUDA_SYNC_NS, since(data));
     } else if (call.shape == SHAPE_FREE) {
-        add(s, CUDA_FREES, 1);
-        add(s, CUDA_FREE_BYTES, freed);
+        add_count(s, CUDA_FREES, 1);
+        add_count(s, CUDA_FREE_BYTES, freed);
     } else if (call.shape == SHAPE_ALLOC || call.shape == SHAPE_PITCH) {
         if (data->params)
             add_allocation(s, call, data);
@@ -778,7 +778,7 @@ static void put_record(void)
 }
 
 /* The thread: a record a second, and a last one at the end. */
-static void *run(void *arg)
+static void *run_writer(void *arg)
 {
     struct timespec until;
     bool ending;
@@ -826,7 +826,7 @@ static bool start_thread(void)
         return false;
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    ok = pthread_create(&thread, &attr, run, NULL) == 0;
+    ok = pthread_create(&thread, &attr, run_writer, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attr);
     return ok;

@@ -536,7 +536,7 @@ static uint64_t solid_bytes(int fd)
 }
 
 /* Runs a command that returns no rows we need. */
-static int run(sqlite3 *sql, const char *command)
+static int run_command(sqlite3 *sql, const char *command)
 {
     return sqlite3_exec(sql, command, NULL, NULL, NULL);
 }
@@ -558,10 +558,10 @@ static int start(struct nsys_db *db, const char *path, struct jp_error *err)
     db->began_s = thread_s();
     db->limit_s = OPEN_S;
     sqlite3_progress_handler(db->sql, STEPS, on_steps, db);
-    if (run(db->sql, "PRAGMA cell_size_check=1") != SQLITE_OK ||
-        run(db->sql, "PRAGMA temp_store=MEMORY") != SQLITE_OK ||
-        run(db->sql, "PRAGMA mmap_size=0") != SQLITE_OK ||
-        run(db->sql, cache) != SQLITE_OK)
+    if (run_command(db->sql, "PRAGMA cell_size_check=1") != SQLITE_OK ||
+        run_command(db->sql, "PRAGMA temp_store=MEMORY") != SQLITE_OK ||
+        run_command(db->sql, "PRAGMA mmap_size=0") != SQLITE_OK ||
+        run_command(db->sql, cache) != SQLITE_OK)
         sql_error(db, NULL, err);
     else if (check_schema(db, err) == 0)
         rc = 0;

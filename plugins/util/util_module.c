@@ -108,8 +108,8 @@ static int fd(void *state)
 }
 
 /* Takes a row of the probe. */
-static int put(void *arg, enum util_kind kind, const struct util_row *row,
-               struct jp_error *err)
+static int put_sample(void *arg, enum util_kind kind,
+                      const struct util_row *row, struct jp_error *err)
 {
     struct util *u = arg;
 
@@ -200,8 +200,8 @@ static int tick(void *state, const struct module_time *now,
 
     u->rows = 0;
     /* a failed part does not keep the others from being sampled */
-    rc = util_probe_take(u->probe, now->real_us, now->mono_us, now->cpu_us, put,
-                         u, err);
+    rc = util_probe_take(u->probe, now->real_us, now->mono_us, now->cpu_us,
+                         put_sample, u, err);
     u->tasks = util_probe_seen(u->probe, &u->pids);
     if (u->gpus)
         util_gpus_ask(u->gpus, now->mono_us / 1000, &u->pids);
