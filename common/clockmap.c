@@ -35,8 +35,14 @@ int clockmap_add(struct clockmap *map, const char *host)
     char *name;
 
     /* Nodes are kept in order, for clockmap_find. */
-    while (at < map->n_nodes && strcmp(map->nodes[at].host, host) < 0)
-        at++;
+    for (size_t high = map->n_nodes; at < high;) {
+        size_t middle = at + (high - at) / 2;
+
+        if (strcmp(map->nodes[middle].host, host) < 0)
+            at = middle + 1;
+        else
+            high = middle;
+    }
     if (at < map->n_nodes && strcmp(map->nodes[at].host, host) == 0)
         return 0;
     if (vector_resize(&map->nodes, map->n_nodes + 1, sizeof(*map->nodes)) < 0)

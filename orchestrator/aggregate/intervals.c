@@ -82,7 +82,8 @@ static int longer_first(const void *a, const void *b)
     return x > y ? -1 : x < y;
 }
 
-int intervals_cut(struct intervals *p)
+/* Leaves no more than `most`, the longest. 0, or -1: no memory. */
+static int drop_shorter(struct intervals *p)
 {
     size_t kept = 0;
 
@@ -103,6 +104,17 @@ int intervals_cut(struct intervals *p)
         if (length_of(&p->at[i]) > p->least_us)
             p->at[kept++] = p->at[i];
     p->n = kept;
+    return 0;
+}
+
+int intervals_cut(struct intervals *p)
+{
+    if (drop_shorter(p) < 0)
+        return -1;
+    /* thousands of processes have room for many times what is left */
+    if (vector_resize(&p->at, p->n + 1, sizeof(*p->at)) < 0)
+        return -1;
+    p->room = p->n + 1;
     return 0;
 }
 
@@ -145,7 +157,7 @@ static int keep(struct intervals *p, uint64_t from_us, const struct record *r)
     size_t room = p->most + p->most / 2;
     int rc = 0;
 
-    if (p->n >= room && intervals_cut(p) < 0)
+    if (p->n >= room && drop_shorter(p) < 0)
         return -1;
     if (r->start_us - from_us <= p->least_us)
         return 0;

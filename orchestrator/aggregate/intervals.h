@@ -71,7 +71,8 @@ int intervals_add(struct intervals *intervals, const struct record *record);
  * may have been added. */
 int intervals_join(struct intervals *into, const struct intervals *next);
 
-/* Leaves no more than `most`, the longest. Returns 0, or -1 without memory. */
+/* Leaves no more than `most`, the longest, and frees what others took. Call it
+ * when all are added. Returns 0, or -1 without memory. */
 int intervals_cut(struct intervals *intervals);
 
 /* Returns the longest operation that ended after that share (0 to 1) of the

@@ -575,6 +575,8 @@ static int get_bins(struct jpr_in *in, struct strip *into)
     struct strip *strip = strip_create(STRIP_MAX_BINS);
     int rc = strip && get_strip(in, strip) ? strip_join(into, strip) : -1;
 
+    /* nothing is added to it, and a run may have as many as processes */
+    strip_trim(into);
     strip_destroy(strip);
     return rc;
 }

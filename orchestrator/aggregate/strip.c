@@ -146,14 +146,16 @@ void strip_add_time(struct strip *s, unsigned key, uint64_t from, uint64_t to)
     add_us(&s->keys[key].us[at - s->first], to - from);
 }
 
-void strip_add_at(struct strip *s, unsigned key, uint64_t us, uint64_t amount)
+void strip_add_at(struct strip *s, uint64_t us, const uint64_t *amounts,
+                  unsigned n)
 {
     uint64_t at = us >> s->shift;
 
     if (at < s->first || at >= s->first + s->n)
         cover(s, us, us);
     at = us >> s->shift;
-    add_us(&s->keys[key].us[at - s->first], amount);
+    for (unsigned i = 0; i < n; i++)
+        add_us(&s->keys[i].us[at - s->first], amounts[i]);
 }
 
 void strip_take_time(struct strip *s, unsigned key, uint64_t from, uint64_t to)
@@ -275,6 +277,16 @@ bool strip_begin(struct strip *s, unsigned shift, uint64_t first, unsigned n)
     s->first = first;
     s->n = n;
     return true;
+}
+
+void strip_trim(struct strip *s)
+{
+    if (!s->n)
+        return;
+    for (unsigned i = 0; i < s->n_keys; i++)
+        if (vector_resize(&s->keys[i].us, s->n, sizeof(*s->keys[i].us)) < 0)
+            break; /* it keeps its room */
+    s->room = s->n;
 }
 
 /* As key_get, for a key of another strip. */

@@ -75,9 +75,13 @@ void strip_add_time(struct strip *strip, unsigned key, uint64_t from_us,
                     uint64_t to_us);
 void strip_take_time(struct strip *strip, unsigned key, uint64_t from_us,
                      uint64_t to_us);
-/* Adds an amount to the bin of a moment, which is INT64_MAX at most. */
-void strip_add_at(struct strip *strip, unsigned key, uint64_t us,
-                  uint64_t amount);
+/* Adds an amount to the bin of a moment, which is INT64_MAX at most, in each of
+ * the first n keys. */
+void strip_add_at(struct strip *strip, uint64_t us, const uint64_t *amounts,
+                  unsigned n);
+
+/* Frees the room for further bins. Call it when all is added. */
+void strip_trim(struct strip *strip);
 
 /* Adds another strip. -1: no memory; a part of it may have been added. */
 int strip_join(struct strip *into, const struct strip *from);

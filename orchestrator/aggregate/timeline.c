@@ -18,6 +18,8 @@
 
 /* a run of many processes has a short timeline of each */
 enum { FIRST_ROOM = 512 };
+/* The first width of an order's bins: 4 ms. */
+enum { ORDER_SHIFT = 12 };
 
 struct timeline *timeline_create(uint64_t limit, uint64_t bins)
 {
@@ -46,6 +48,10 @@ struct timeline *timeline_create_order(uint64_t limit, uint64_t bins)
         timeline_destroy(order);
         return NULL;
     }
+    /* records are written every 10 ms at most, and bins that become wider cost
+     * time */
+    if (order && order->strip)
+        order->strip->shift = ORDER_SHIFT;
     return order;
 }
 
@@ -53,10 +59,11 @@ void timeline_add_time(struct timeline *order, uint64_t time_us,
                        uint64_t end_us)
 {
     if (end_us && time_us <= RECORD_MAX_TIME_US && end_us <= INT64_MAX) {
-        if (order->strip) {
-            strip_add_at(order->strip, TIMELINE_ORDER_US, end_us, time_us);
-            strip_add_at(order->strip, TIMELINE_ORDER_OPS, end_us, 1);
-        }
+        const uint64_t amounts[TIMELINE_ORDER_KEYS] = {
+            [TIMELINE_ORDER_US] = time_us, [TIMELINE_ORDER_OPS] = 1};
+
+        if (order->strip)
+            strip_add_at(order->strip, end_us, amounts, TIMELINE_ORDER_KEYS);
         return;
     }
     strip_destroy(order->strip);
@@ -70,6 +77,7 @@ void timeline_destroy(struct timeline *timeline)
     strip_destroy(timeline->strip);
     intervals_destroy(timeline->intervals);
     free(timeline->series);
+    free(timeline->known);
     hash_fini(&timeline->table);
     free(timeline->bytes);
     free(timeline);
@@ -203,9 +211,14 @@ static void note_process(struct timeline *t, const struct record *r)
 int timeline_add(struct timeline *t, const struct record *r)
 {
     uint64_t slot = (r->series ^ r->series >> 5) % TIMELINE_KNOWN;
-    struct timeline_known *known = &t->known[slot];
-    bool is_known = r->series && known->series == r->series, full;
+    struct timeline_known *known;
     struct timeline_series *s;
+    bool is_known, full;
+
+    if (!t->known && !(t->known = calloc(TIMELINE_KNOWN, sizeof(*t->known))))
+        return -1;
+    known = &t->known[slot];
+    is_known = r->series && known->series == r->series;
 
     /* a known series is of the timeline's process */
     if (!is_known)

@@ -73,11 +73,12 @@ struct timeline {
     struct intervals *intervals; /* of all operations, too. Owned. NULL: not
                                     wanted, or not known; of an order always */
     /* Records with this record.series are of this process and of series[at].
-     * The numbers hold while one reader reads the file. */
+     * The numbers hold while one reader reads the file. [TIMELINE_KNOWN],
+     * owned; NULL: none yet, as in a timeline from a partial. */
     struct timeline_known {
         uint64_t series;
         uint32_t at;
-    } known[TIMELINE_KNOWN];
+    } * known;
 };
 
 /* A timeline of `limit` operations at most, on the heap, with intervals and a

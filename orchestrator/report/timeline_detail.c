@@ -26,6 +26,7 @@ struct detail {
     const struct jp_result *result;
     struct timeline_page page; /* rows, kinds and bins, as in the page */
     uint32_t *ops;   /* by bin: operations that begin there and are held */
+    size_t *sorted;  /* timelines of the result, by process */
     size_t n_held;   /* number of bins of which all operations are held */
     size_t from, to; /* the window: bins [from, to) */
     unsigned char *bytes, *at;
@@ -36,6 +37,55 @@ struct detail {
 typedef void take_op(struct detail *d, const struct timeline *t,
                      const struct timeline_event *e, uint64_t start_us);
 
+/* Orders timelines by process; those of a process stay in their order. */
+static int by_process(const void *a, const void *b, void *arg)
+{
+    const struct jp_result *r = arg;
+    size_t x = *(const size_t *) a, y = *(const size_t *) b;
+    const struct timeline *t = r->timelines[x], *u = r->timelines[y];
+    int order = strcmp(t->host, u->host);
+
+    return t->pid != u->pid ? (t->pid < u->pid ? -1 : 1)
+           : order          ? order
+           : x != y         ? (x < y ? -1 : 1)
+                            : 0;
+}
+
+/* Sorts the timelines: a run may have many thousands of rows. 0, or -1: no
+ * memory. */
+static int sort_timelines(struct detail *d)
+{
+    size_t n = d->result->n_timelines;
+
+    d->sorted = calloc(n + 1, sizeof(*d->sorted));
+    if (!d->sorted)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        d->sorted[i] = i;
+    qsort_r(d->sorted, n, sizeof(*d->sorted), by_process, (void *) d->result);
+    return 0;
+}
+
+/* Returns the place of the first of the sorted timelines that is not before the
+ * row's process. */
+static size_t first_of_row(const struct detail *d,
+                           const struct timeline_row *row)
+{
+    size_t low = 0, high = d->result->n_timelines;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct timeline *t = d->result->timelines[d->sorted[middle]];
+
+        if (t->pid < row->pid ||
+            (t->pid == row->pid && strcmp(t->host, row->host) < 0))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Calls take for the operations of a row. Returns 0, or -1 when out of memory.
  */
 static int walk_row(struct detail *d, const struct timeline_row *row,
@@ -45,13 +95,14 @@ static int walk_row(struct detail *d, const struct timeline_row *row,
         clocks_map(d->result->clocks), row->host, strlen(row->host));
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < d->result->n_timelines; i++) {
-        const struct timeline *t = d->result->timelines[i];
+    for (size_t i = first_of_row(d, row); rc == 0 && i < d->result->n_timelines;
+         i++) {
+        const struct timeline *t = d->result->timelines[d->sorted[i]];
         struct timeline_reader reader;
         struct timeline_event e;
 
         if (t->pid != row->pid || strcmp(t->host, row->host))
-            continue;
+            break;
         rc = timeline_reader_init(&reader, t);
         while (rc == 0 && timeline_next(&reader, &e))
             take(d, t, &e, clockmap_us(clock, e.start_us));
@@ -240,7 +291,7 @@ int report_write_timeline(const struct jp_report *report, FILE *out,
     /* made again: the page is written by another call */
     rc = timeline_page_make(report->result, report->processes, &d.page);
     d.ops = calloc(d.page.n_bins + 1, sizeof(*d.ops));
-    if (!d.ops)
+    if (!d.ops || sort_timelines(&d) < 0)
         rc = -1;
     for (size_t i = 0; rc == 0 && i < d.page.n_rows; i++)
         rc = walk_row(&d, &d.page.rows[i], count_op);
@@ -250,6 +301,7 @@ int report_write_timeline(const struct jp_report *report, FILE *out,
         rc = pack(&d) < 0 ? -1 : write_detail(&d, out);
     }
     free(d.bytes);
+    free(d.sorted);
     free(d.ops);
     timeline_page_fini(&d.page);
     if (rc < 0)
