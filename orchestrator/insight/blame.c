@@ -735,13 +735,14 @@ static bool is_named(const struct blame *b, const struct suspect *s)
 }
 
 /* Sets *told if all ranks of a host are told by sums alone, whom own times do
- * not name: where these do not speak of them, or are durations, each of the
- * host's `all` processes is late, and own times do not contradict that they
- * have more work. 0, or -1: no memory. */
+ * not name: where these do not speak of them, or are durations and do not
+ * contradict that they have more work. Then each of the host's `all` processes
+ * must be late, or all of this be worth a search. 0, or -1: no memory. */
 static int ask_node(const struct blame *b, size_t host, size_t all, bool *told)
 {
     struct suspect *list = malloc((b->n + 1) * sizeof(*list));
-    bool sure = false;
+    double cost_us = 0, all_us = 0;
+    bool sure = false, much;
     size_t n = 0;
     int rc = list ? 0 : -1;
 
@@ -751,10 +752,14 @@ static int ask_node(const struct blame *b, size_t host, size_t all, bool *told)
         if (b->p->list[s->process].host_at != host)
             continue;
         list[n++] = *s;
+        cost_us += s->cost_us;
+        all_us = fmax(all_us, s->all_us);
         sure |= !is_contradicted(b, s);
     }
     *told = sure;
-    if (rc == 0 && !sure && !b->judge->timed && n == all)
+    much = n == all || fmax(cost_us, all_us) > limits_get(JP_LIMIT_LATE_COST) *
+                                                   b->findings->gpus_us;
+    if (rc == 0 && !sure && !b->judge->timed && much)
         rc = have_more(b, list, n, told);
     free(list);
     return rc;

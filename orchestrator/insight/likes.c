@@ -57,28 +57,6 @@ int likes_by_link(const struct jp_comm *x, const struct jp_comm *y)
     return order ? order : order_of_words(x->inter, y->inter);
 }
 
-/* Returns the length of a name without the number at its end. */
-static size_t stem(const char *name)
-{
-    size_t n = strlen(name);
-
-    while (n && name[n - 1] >= '0' && name[n - 1] <= '9')
-        n--;
-    return n;
-}
-
-int likes_by_work(const struct jp_comm *x, const struct jp_comm *y)
-{
-    size_t n = stem(x->name), m = stem(y->name);
-    int order = by_size(x, y);
-
-    if (!order)
-        order = by_ops(x, y);
-    if (order)
-        return order;
-    return n != m ? (n < m ? -1 : 1) : strncmp(x->name, y->name, n);
-}
-
 struct numbering {
     const struct jp_comm *comms;
     likes_order *order;

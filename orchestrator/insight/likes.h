@@ -50,11 +50,6 @@ int likes_number(const struct jp_result *result, likes_order *order,
  * communicators run over the same links. */
 likes_order likes_by_place;
 
-/* Same number of ranks, about as many operations, same name except for the
- * number at its end: such communicators wait for the same work, on any nodes.
- */
-likes_order likes_by_work;
-
 /* Same number of ranks, domains and nodes, and the same links (NCCL's type, the
  * labels): times and bandwidths of such communicators can be compared. */
 likes_order likes_by_link;
