@@ -409,26 +409,6 @@ static bool pictures_figure(const struct jp_report *report, char *buf)
 
 /* --- the page's foot: limits with their reasons, the writer */
 
-const struct jp_limit report_limits[REPORT_LIMITS + 1] = {
-    [REPORT_LIMIT_SURE_HIGH] =
-        {"sure_high_max", 0.25, JP_LIMIT_IS_NUMBER,
-         "The page's confidence in a finding is high where the 95 % interval "
-         "of its share is narrower than {} times the share",
-         "an eighth to each side: the finding is the same at both ends"},
-    [REPORT_LIMIT_SURE_MEDIUM] =
-        {"sure_medium_max", 0.75, JP_LIMIT_IS_NUMBER,
-         "... medium where it is narrower than {} times the share, and low "
-         "elsewhere",
-         "at the lower end more than half of the share is left: the place is "
-         "known, its cost is not"},
-    [REPORT_LIMIT_OVERHEAD] =
-        {"overhead_share_from", 10e6, JP_LIMIT_IS_US,
-         "The recorder's cost is given as a share of the processes' time if "
-         "their runs take at least {} on average",
-         "most of the cost is paid once, at the start and the end; its share "
-         "of a shorter run says nothing about a longer one"},
-};
-
 /* Writes a limit: what it decides, with its value, and why it has that value.
  */
 static void put_limit(const struct jp_limit *limit, FILE *out)
