@@ -649,6 +649,7 @@ static struct replay *create(const struct jp_result *result,
         return NULL;
     x->r = result;
     x->p = processes;
+    x->by_order = order;
     if (make(x, order, state) < 0) {
         replay_destroy(x);
         return NULL;
