@@ -384,7 +384,7 @@ static const char *why_unjudged(const struct jp_insight *x,
     if (2 * q->unsure_records > q->records ||
         2 * q->untimed_records > q->records)
         return "most operations have no time";
-    if (2 * seen->unlike > x->processes.n)
+    if (2 * seen->unlike > x->processes.n && late_has_barriers(r))
         return "most ranks do work that no other rank does";
     if (seen->judged && 2 * seen->judged >= x->processes.n)
         return HYPOTHESIS_BLIND;
