@@ -487,6 +487,10 @@ static void answer_ranks(const struct jp_insight *x, const struct jp_result *r,
              JP_REASON_NO_TIMES)
         h->of[JP_HYPOTHESIS_LATE_RANK].todo =
             "only operations whose durations were recorded can be compared";
+    else if (reasons_find(hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK)) ==
+             JP_REASON_UNLIKE)
+        h->of[JP_HYPOTHESIS_LATE_RANK].todo =
+            "ranks are compared where several do the same work";
     else if (!late_has_barriers(r))
         h->of[JP_HYPOTHESIS_LATE_RANK].todo =
             "jobprof show lists who waited for whose messages";

@@ -340,28 +340,6 @@ static void center_blocks(struct work *w)
         }
 }
 
-/* The error is the larger one of single blocks and of pairs, as noise may last.
- */
-static struct stats_trimmed resample(const double *blocks, unsigned n)
-{
-    double one[JUDGE_BLOCKS], two[JUDGE_BLOCKS / 2];
-    struct stats_trimmed a, b;
-
-    memcpy(one, blocks, n * sizeof(*one));
-    for (unsigned k = 0; k < n / 2; k++)
-        two[k] = blocks[2 * k] + blocks[2 * k + 1];
-    a = stats_trim(one, n);
-    b = stats_trim(two, n / 2);
-    a.mean *= n;
-    a.error = fmax(a.error * n, b.error * (n / 2));
-    return a;
-}
-
-struct stats_trimmed judge_resample(const double *blocks)
-{
-    return resample(blocks, JUDGE_BLOCKS);
-}
-
 /* Returns the variance of blocks by the differences of neighbours, which do not
  * count what comes, goes or grows as noise (von Neumann 1941). */
 static double neighbours(const double *blocks)
@@ -802,12 +780,12 @@ static int measure(struct work *w)
     center_blocks(w);
     for (uint32_t p = 0; p < w->p->n; p++)
         j->processes[p].total_us =
-            judge_resample(j->processes[p].blocks_us).mean;
+            judge_resample(j->processes[p].blocks_us, JUDGE_BLOCKS).mean;
     if (leave_mates(w) < 0)
         return -1;
     for (uint32_t p = 0; p < w->p->n; p++) {
         struct judge_process *x = &j->processes[p];
-        struct stats_trimmed own = judge_resample(x->own_us);
+        struct stats_trimmed own = judge_resample(x->own_us, JUDGE_BLOCKS);
 
         /* nobody is early because its mates are late, nor later than he is
            because they are early */
@@ -1272,7 +1250,7 @@ static int name_nodes(struct work *w, bool *named)
     for (size_t h = 0; rc == 0 && h < n; h++) {
         for (unsigned k = 0; k < JUDGE_BLOCKS && hosts[h].n; k++)
             hosts[h].blocks[k] /= (double) hosts[h].n;
-        hosts[h].t = judge_resample(hosts[h].blocks);
+        hosts[h].t = judge_resample(hosts[h].blocks, JUDGE_BLOCKS);
         w->scratch[h] = neighbours(hosts[h].blocks);
     }
     usual = rc == 0 ? stats_median(w->scratch, n) : 0;
@@ -1675,7 +1653,7 @@ bool judge_compare(const struct judge *j, const enum judge_side *side, size_t n,
             blocks[k] += side[p] == JUDGE_IN
                              ? j->processes[p].work_us[k] / of[0]
                              : -j->processes[p].work_us[k] / of[1];
-    t = resample(blocks, rounds);
+    t = judge_resample(blocks, rounds);
     out->us = t.mean;
     out->error_us = t.error;
     out->least_us =

@@ -441,10 +441,11 @@ void judge_drop_answers(struct judge *judge);
  * Whatever is named by chance alone takes it from here. */
 double judge_chance(size_t n);
 
-/* --- judge.c. For this room only. ----------------------------------------- */
+/* --- judge_resample.c. For this room only. -------------------------------- */
 
-/* Returns the trimmed mean of the blocks, times their number, and its error. */
-struct stats_trimmed judge_resample(const double *blocks);
+/* Returns the trimmed mean of n blocks, at most JUDGE_BLOCKS, times n, and its
+ * error: the larger one of single blocks and of pairs, as noise may last. */
+struct stats_trimmed judge_resample(const double *blocks, unsigned n);
 
 /* Returns the block of a moment, 0 to 1. */
 static inline size_t judge_block_of(float at)

@@ -12,7 +12,8 @@
  * - cost = (each - whole) * lasting, by the replays of replay.h: what the run
  *   is shorter by with evened intervals, less what it is shorter by if each
  *   process has as much to do as the others in all. Who is named is mended
- *   before
+ *   before. Unknown where processes wait and the replay says that next to
+ *   nothing is saved (replay_misses)
  *
  * The replay is asked only where it can say more than JUDGE_TURNS: evened
  * intervals save no more than processes wait, and no more than the excess of
@@ -145,7 +146,7 @@ int judge_turns_find(struct judge *j, const struct judge_run *run,
         }
     t->excess_us = sums.excess_us;
     t->most = fmin(t->most, waits_of(j, run));
-    trimmed = judge_resample(sums.blocks);
+    trimmed = judge_resample(sums.blocks, JUDGE_BLOCKS);
     t->lasting = sums.excess_us > 0
                      ? fmin(fmax(trimmed.mean, 0) / sums.excess_us, 1)
                      : 0;
@@ -167,7 +168,8 @@ int judge_turns_price(struct judge *j, const struct jp_processes *p,
 {
     struct judge_turns *t = &j->turns;
     uint32_t *role = calloc(p->n + 1, sizeof(*role));
-    struct replay_evened evened;
+    struct replay_evened evened = {NAN, NAN};
+    struct replay_gain gain;
     int rc = -1;
 
     for (size_t i = 0; role && i < p->n; i++)
@@ -178,6 +180,9 @@ int judge_turns_price(struct judge *j, const struct jp_processes *p,
     if (rc == 0)
         t->cost_us = fmax(evened.each - evened.whole, 0) * t->lasting *
                      (j->part ? j->run_us : j->replay_state.run_us);
+    gain = (struct replay_gain){.alone = evened.each, .last = evened.each};
+    if (rc == 0 && replay_misses(&gain, t->most))
+        t->cost_us = NAN;
     free(role);
     return rc;
 }
