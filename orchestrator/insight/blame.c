@@ -703,22 +703,19 @@ static bool is_of_few(const struct blame *b, const struct suspect *s)
 }
 
 /* Returns true if own times contradict that a suspect is late whom they do not
- * name, all along or in a part of the run: by start and end, or if nobody can
- * be compared with him, as his work may be longer than that of others. By
- * durations a late part may drown in waits, and a slower network looks like own
- * times, so nobody is named who may have one (is_by_net of judge.c). There sums
- * decide: of a part of the run, and all along, unless he is not apart, or his
- * network is slower by more than he is late. Of a few that do the same work,
- * with start and end, sums decide, too, where they show as much as is told
- * however few there are (JUDGE_TOLD). */
+ * name, all along or in a part of the run: by start and end. By durations a
+ * late part may drown in waits, and a slower network looks like own times, so
+ * nobody is named who may have one (is_by_net of judge.c). There sums decide: of
+ * a part of the run, and all along, unless he is not apart, or his network is
+ * slower by more than he is late. Sums also decide of a process that no other
+ * one does the work of, and of a few that do the same work, with start and end,
+ * where they show as much as is told however few there are (JUDGE_TOLD). */
 static bool is_contradicted(const struct blame *b, const struct suspect *s)
 {
     const struct judge_process *x = own_of(b, s);
 
     if (!x)
         return false;
-    if (x->likes < 2)
-        return true;
     if (!x->judged || is_of_few(b, s))
         return false;
     if (b->judge->timed || b->lateness[s->rank].spells)

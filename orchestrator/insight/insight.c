@@ -238,7 +238,6 @@ static bool find_gaps(const struct jp_jobconf *conf,
 struct seen {
     size_t judged, blind; /* processes that were judged; those of them that no
                              lateness shorter than the run would have named */
-    size_t unlike;        /* not judged: no other does the same work */
     double least, node; /* of the others the least lateness that would have been
                            named, as a share of the run; node: the same for all
                            ranks of a node. 0: the run's length is unknown */
@@ -306,11 +305,6 @@ static struct seen measure_sensitivity(const struct jp_insight *x, bool speaks,
         double least = NAN, node = NAN, excess = NAN;
         bool judged = false, role = false;
 
-        /* nobody is named who cannot be compared (is_contradicted) */
-        if (speaks && x->judge->processes[i].likes < 2) {
-            seen.unlike++;
-            continue;
-        }
         for (size_t k = who->first; k < who->first + who->n; k++) {
             const struct jp_lateness *l =
                 &x->lateness[x->processes.by_process[k]];
@@ -384,8 +378,6 @@ static const char *why_unjudged(const struct jp_insight *x,
     if (2 * q->unsure_records > q->records ||
         2 * q->untimed_records > q->records)
         return "most operations have no time";
-    if (2 * seen->unlike > x->processes.n && late_has_barriers(r))
-        return "most ranks do work that no other rank does";
     if (seen->judged && 2 * seen->judged >= x->processes.n)
         return HYPOTHESIS_BLIND;
     thin = find_thin(x, r, &ops);
@@ -487,10 +479,6 @@ static void answer_ranks(const struct jp_insight *x, const struct jp_result *r,
              JP_REASON_NO_TIMES)
         h->of[JP_HYPOTHESIS_LATE_RANK].todo =
             "only operations whose durations were recorded can be compared";
-    else if (reasons_find(hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK)) ==
-             JP_REASON_UNLIKE)
-        h->of[JP_HYPOTHESIS_LATE_RANK].todo =
-            "ranks are compared where several do the same work";
     else if (!late_has_barriers(r))
         h->of[JP_HYPOTHESIS_LATE_RANK].todo =
             "jobprof show lists who waited for whose messages";

@@ -389,11 +389,6 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
                          .situation = "times vary so much that no lateness "
                                       "would be seen",
                          .says = HYPOTHESIS_BLIND},
-    [JP_REASON_UNLIKE] =
-        {UNJUDGED("unlike"), .command = SHOW,
-         .situation = "most ranks do work that no other rank does, such as the "
-                      "stages of a single pipeline",
-         .says = "do work that no other rank does"},
     [JP_REASON_NO_WAITS] =
         {UNJUDGED("no_waits"),
          .situation = "no operation in which ranks wait for each other has the "

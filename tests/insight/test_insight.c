@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "orchestrator/aggregate/ops.h"
-#include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/insight/reasons.h"
 
 #define RANKS 16
@@ -27,7 +26,6 @@ struct made {
     char hosts[RANKS][8];
     char *host_names[RANKS / 2];
     char *coll;
-    struct timeline *lines[RANKS];
 };
 
 static struct made m;
@@ -122,8 +120,6 @@ static int tear_down(void **state)
 {
     (void) state;
     ops_destroy(m.result.ops);
-    for (unsigned r = 0; r < RANKS; r++)
-        timeline_destroy(m.lines[r]);
     free(m.coll);
     return 0;
 }
@@ -368,46 +364,6 @@ static void few(void)
     no_parts();
 }
 
-/* Appends an operation of rank r, from `from` us of the run on. */
-static void place(unsigned r, const char *func, uint32_t peer, uint64_t from,
-                  uint64_t us)
-{
-    struct record record = {.id = {m.comm.id, strlen(m.comm.id)},
-                            .host = {m.hosts[r], strlen(m.hosts[r])},
-                            .pid = 100 + r,
-                            .func = {func, strlen(func)},
-                            .p2p = strcmp(func, m.coll) != 0,
-                            .peer = peer,
-                            .sn = from / apart_us,
-                            .bytes = 1 << 20,
-                            .exec_us = us,
-                            .start_us = 1000000 + from,
-                            .end_us = 1000000 + from + us,
-                            .rank = r,
-                            .n_ranks = RANKS,
-                            .nnodes = RANKS / 2};
-
-    assert_int_equal(timeline_add(m.lines[r], &record), 0);
-}
-
-/* With start and end, each rank has a number or a side of messages that no
- * other one has. Rank 5 is late by sums: nobody shows how long its work is. */
-static void unlike(void)
-{
-    for (unsigned r = 0; r < RANKS; r++) {
-        m.lines[r] = timeline_create(1 << 20, 0);
-        assert_non_null(m.lines[r]);
-        for (unsigned i = 0; i < OPS; i++) {
-            place(r, m.coll, 0, i * apart_us, 100);
-            if (i < OPS * (r / 2 + 1) / (RANKS / 2))
-                place(r, r % 2 ? "Recv" : "Send", r ^ 1, i * apart_us + 300, 9);
-        }
-    }
-    m.result.timelines = m.lines;
-    m.result.n_timelines = RANKS;
-    delay(5, 500);
-}
-
 /* Each part of the run differs by far more than the run is long. */
 static void noise(void)
 {
@@ -433,7 +389,6 @@ static void test_unjudged(void **state)
         {no_times, JP_REASON_NO_TIMES},
         {untimed, JP_REASON_NO_TIMES},
         {noise, JP_REASON_BLIND},
-        {unlike, JP_REASON_UNLIKE},
         {none_complete, JP_REASON_NO_WAITS},
         {absent, JP_REASON_ABSENT},
         {apart, JP_REASON_APART},
