@@ -166,12 +166,13 @@ int cmd_metrics(int argc, char **argv)
     sitefile_metrics(&file, &site);
     c = (struct metricscollect){.spool = site.spool,
                                 .textfile = site.textfile,
-                                .tables = tables.at,
                                 .series = site.series,
                                 .user_series = site.user_series,
                                 .node_series = site.node_series,
                                 .ask = site.ask_slurm ? ask : NULL};
-    if (add_commands(&tables) < 0 && error_set(&err, "out of memory"))
+    rc = add_commands(&tables);
+    c.tables = tables.at;
+    if (rc < 0 && error_set(&err, "out of memory"))
         rc = cmd_args_fail("metrics", JP_EXIT_IO, &err);
     else if (!site.textfile)
         rc = cmd_options_usage(&command_line,

@@ -1180,8 +1180,9 @@ int crash_findings(const struct jp_nodes *nodes,
 /* Of the processes that are not in the operation that hangs. */
 struct left {
     const struct jp_processes *processes;
-    const bool *is_absent; /* by process */
-    struct end *ends;      /* of those that are absent */
+    const bool *is_absent;        /* by process */
+    struct end *ends;             /* of those that are absent */
+    const struct jp_task **tasks; /* of these, by address */
     size_t n, n_absent;
     size_t first;         /* its end, of those that ended before all others */
     size_t first_is;      /* ... and its process */
@@ -1210,15 +1211,23 @@ static struct end end_of(const struct jp_nodes *nodes,
     return (struct end){NULL, NULL};
 }
 
+static int by_address(const void *a, const void *b)
+{
+    const struct jp_task *x = *(const struct jp_task *const *) a;
+    const struct jp_task *y = *(const struct jp_task *const *) b;
+
+    return x < y ? -1 : x > y;
+}
+
 /* Whether the end of another process did not clearly come after left->of. Keeps
  * how long after it the next one came. */
 static bool is_not_after(struct left *left, struct end end)
 {
     int64_t after;
 
-    for (size_t i = 0; i < left->n; i++)
-        if (left->ends[i].task == end.task)
-            return false;
+    if (bsearch(&end.task, left->tasks, left->n, sizeof(*left->tasks),
+                by_address))
+        return false;
     if (!is_before(*left->of, end))
         return true;
     after = between(*left->of, end);
@@ -1309,7 +1318,8 @@ static int find_left(const struct jp_nodes *nodes, struct left *left)
     int64_t next_us = -1;
 
     left->ends = calloc(p->n + 1, sizeof(*left->ends));
-    if (!of || !left->ends) {
+    left->tasks = calloc(p->n + 1, sizeof(*left->tasks));
+    if (!of || !left->ends || !left->tasks) {
         free(of);
         return -1;
     }
@@ -1321,8 +1331,10 @@ static int find_left(const struct jp_nodes *nodes, struct left *left)
         if (!end.task)
             continue;
         of[left->n] = i;
+        left->tasks[left->n] = end.task;
         left->ends[left->n++] = end;
     }
+    qsort(left->tasks, left->n, sizeof(*left->tasks), by_address);
     for (size_t i = 0; i < left->n; i++) {
         if (!is_before_others(nodes, left, &left->ends[i]))
             continue;
@@ -1411,6 +1423,7 @@ int crash_of_hang(const struct jp_nodes *nodes,
         sentence_add(&text, "%s", f->ended);
     }
     free(left.ends);
+    free(left.tasks);
     free(is_absent);
     return rc;
 }

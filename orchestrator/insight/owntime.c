@@ -265,7 +265,7 @@ const char *owntime_why_silent(const struct jp_result *r, const struct judge *j)
     if (is_by_cpu(&r->quality))
         return "times are by the CPU's clock, and count until it noticed the "
                "end";
-    if (j->n && !j->replayed && !j->kept)
+    if (j->n && !j->replayed && !j->kept_stalls)
         return "operations overlap in an order that could not be followed";
     return NULL;
 }

@@ -39,6 +39,8 @@ static const char *why_silent(const struct jp_result *r, const struct judge *j,
     why = owntime_why_silent(r, j);
     if (why)
         return why;
+    if (findings->part)
+        return "not all operations were recorded";
     if (!(findings->run_us > 0))
         return "the times of the records do not show how long the run was";
     if (isnan(j->turns.cost_us))
@@ -54,14 +56,25 @@ static const char *why_silent(const struct jp_result *r, const struct judge *j,
                                       : NULL;
 }
 
-/* Returns the mean time of a process in operations. */
+/* Returns the mean time of a process in operations, over all of the run. */
 static double comm_us(const struct judge *j, const struct jp_processes *p)
 {
     double us = 0;
 
     for (size_t i = 0; i < p->n; i++)
         us += j->processes[i].comm_us / (double) p->n;
-    return us;
+    return j->part && !j->kept ? us / j->followed : us;
+}
+
+/* Formats of how much of the run the answer is: "", or " in the first 40 % of
+ * the run". Returns buf. */
+static const char *part_of(const struct judge *j, char *buf, size_t size)
+{
+    *buf = '\0';
+    if (j->part)
+        snprintf(buf, size, " in the first %s of the run",
+                 FIG_SHARE(j->followed));
+    return buf;
 }
 
 static int add_turns(const struct jp_result *r, const struct jp_processes *p,
@@ -70,7 +83,8 @@ static int add_turns(const struct jp_result *r, const struct jp_processes *p,
     struct jp_finding *f = findings_add(findings, JP_FINDING_TURNS);
     const struct judge_turns *t = &j->turns;
     double spent_us = comm_us(j, p);
-    char where[80] = "";
+    const char *bound = j->timed ? "" : "up to ";
+    char where[80] = "", part[80];
 
     if (!f)
         return -1;
@@ -85,14 +99,15 @@ static int add_turns(const struct jp_result *r, const struct jp_processes *p,
     /* the run is longer by it for each of them */
     finding_cost(findings, f, t->cost_us * (double) p->at_once);
     finding_count(f, t->excess_us / (double) t->times, t->processes, t->times);
-    snprintf(f->text, sizeof(f->text),
-             "ranks wait by turns, each time for another one: %s of %s ranks "
-             "were the slowest of their kind at some time, in %s operations%s, "
-             "so nobody in particular causes it; with evenly shared work the "
-             "run would take %s%s less; cost %s",
-             FIG_COUNT(t->processes), FIG_COUNT(p->n), FIG_COUNT(t->times),
-             where, j->timed ? "" : "up to ", FIG_SHARE(f->of_run),
-             FINDING_LOSS(f));
+    snprintf(
+        f->text, sizeof(f->text),
+        "ranks wait by turns, each time for another one: %s of %s ranks "
+        "were the slowest of their kind at some time, in %s operations%s%s, "
+        "so nobody in particular causes it; with evenly shared work the "
+        "run would take %s%s less; cost %s%s",
+        FIG_COUNT(t->processes), FIG_COUNT(p->n), FIG_COUNT(t->times), where,
+        part_of(j, part, sizeof(part)), bound, FIG_SHARE(f->of_run), bound,
+        FINDING_LOSS(f));
     snprintf(f->next, sizeof(f->next),
              "even out what ranks get in a step: lengths of sequences (pack or "
              "sort them), load of experts, input that comes late");
@@ -104,14 +119,21 @@ int turns_findings(const struct jp_result *r, const struct jp_processes *p,
 {
     const char *why = why_silent(r, j, findings);
     double least = limits_get(JP_LIMIT_TURNS_COST);
+    char part[80];
 
     if (why) {
         hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_TURNS,
                        JP_HYPOTHESIS_NOT_JUDGED, NAN, "%s", why);
         return 0;
     }
-    hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_TURNS,
-                   JP_HYPOTHESIS_NOT_FOUND, least, NULL);
+    if (j->part)
+        hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_TURNS,
+                       JP_HYPOTHESIS_NOT_FOUND, least,
+                       "no waits by turns that cost %s%s", FIG_SHARE(least),
+                       part_of(j, part, sizeof(part)));
+    else
+        hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_TURNS,
+                       JP_HYPOTHESIS_NOT_FOUND, least, NULL);
     return j->turns.cost_us > least * j->run_us ? add_turns(r, p, j, findings)
                                                 : 0;
 }

@@ -166,9 +166,10 @@ static int set_excess(struct work *w)
 
 /* --- blocks --------------------------------------------------------------- */
 
-/* Returns the key of which a process has the fewest operations, but enough;
- * *count: their number. UINT32_MAX: none has. */
-static uint32_t rarest_key(struct work *w, uint32_t p, uint32_t *count)
+/* Returns the key of which a process has the fewest operations, but at least
+ * `enough`; *count: their number. UINT32_MAX: none has. */
+static uint32_t rarest_key(struct work *w, uint32_t p, uint32_t enough,
+                           uint32_t *count)
 {
     const struct judge_run *run = w->run;
     uint32_t from = run->first[p], to = run->first[p + 1], best = UINT32_MAX;
@@ -179,7 +180,7 @@ static uint32_t rarest_key(struct work *w, uint32_t p, uint32_t *count)
     for (uint32_t i = from; i < to; i++) {
         uint32_t k = run->key[run->items[i].op];
 
-        if (w->of_key[k] >= BLOCKS_MIN && w->of_key[k] < *count) {
+        if (w->of_key[k] >= enough && w->of_key[k] < *count) {
             *count = w->of_key[k];
             best = k;
         }
@@ -196,9 +197,13 @@ static uint32_t number_iterations(struct work *w, uint32_t p)
 {
     const struct judge_run *run = w->run;
     uint32_t from = run->first[p], n = run->first[p + 1] - from, count;
-    uint32_t key = rarest_key(w, p, &count), iteration = 0, last = 0;
+    /* one for each block, so that all processes have as many iterations */
+    uint32_t key = rarest_key(w, p, JUDGE_BLOCKS, &count);
+    uint32_t iteration = 0, last = 0;
     bool any = false;
 
+    if (key == UINT32_MAX)
+        key = rarest_key(w, p, BLOCKS_MIN, &count);
     if (key == UINT32_MAX)
         return 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -810,11 +815,15 @@ static void measure_net(struct work *w)
     double *net = w->scratch, *sorted = w->scratch + w->p->n;
 
     for (size_t p = 0; p < w->p->n; p++) {
-        uint32_t items = run->first[p + 1] - run->first[p];
+        uint32_t items = 0; /* that were reached */
 
         net[p] = 0;
-        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++)
+        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++) {
+            if (!isfinite(run->items[i].own_us))
+                continue;
             net[p] += (double) run->net_us[run->items[i].op];
+            items++;
+        }
         /* an excess by durations is of all of the run */
         if (run->kept && !run->timed && items)
             net[p] *= (double) run->kept[p].ops / (double) items;
@@ -1456,6 +1465,8 @@ static int sum_alone(struct work *w)
             struct shortest *s = &of[run->items[i].op];
             float us = run->items[i].time_us;
 
+            if (!isfinite(run->items[i].own_us)) /* it was not reached */
+                continue;
             if (!s->n++ || us < s->us) {
                 s->next_us = s->n > 1 ? s->us : INFINITY;
                 s->us = us;

@@ -115,9 +115,10 @@ static double waits_of(const struct judge *j, const struct judge_run *run)
     double us = 0;
 
     for (uint32_t i = 0; i < run->first[run->p->n]; i++)
-        us += fmax((double) run->items[i].time_us -
-                       (double) run->net_us[run->items[i].op],
-                   0);
+        if (isfinite(run->items[i].own_us))
+            us += fmax((double) run->items[i].time_us -
+                           (double) run->net_us[run->items[i].op],
+                       0);
     return j->clock_us > 0 ? us / (double) run->p->n / j->clock_us : 0;
 }
 
@@ -159,8 +160,10 @@ out:
 
 bool judge_turns_asked(const struct judge *j)
 {
-    return j->turns.most * j->clock_us >
-           JUDGE_TURNS * (j->part ? j->clock_us : j->run_us);
+    /* by durations the start alone says too little */
+    return (j->timed || !j->part) &&
+           j->turns.most * j->clock_us >
+               JUDGE_TURNS * (j->part ? j->clock_us : j->run_us);
 }
 
 int judge_turns_price(struct judge *j, const struct jp_processes *p,
