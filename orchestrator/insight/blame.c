@@ -705,11 +705,12 @@ static bool is_of_few(const struct blame *b, const struct suspect *s)
 /* Returns true if own times contradict that a suspect is late whom they do not
  * name, all along or in a part of the run: by start and end. By durations a
  * late part may drown in waits, and a slower network looks like own times, so
- * nobody is named who may have one (is_by_net of judge.c). There sums decide: of
- * a part of the run, and all along, unless he is not apart, or his network is
- * slower by more than he is late. Sums also decide of a process that no other
- * one does the work of, and of a few that do the same work, with start and end,
- * where they show as much as is told however few there are (JUDGE_TOLD). */
+ * nobody is named who may have one (is_by_net of judge.c). There sums decide:
+ * of a part of the run, and all along, unless he is not apart, or his network
+ * is slower by more than he is late. Sums also decide of a process that no
+ * other one does the work of, and of a few that do the same work, with start
+ * and end, where they show as much as is told however few there are
+ * (JUDGE_TOLD). */
 static bool is_contradicted(const struct blame *b, const struct suspect *s)
 {
     const struct judge_process *x = own_of(b, s);
@@ -729,6 +730,19 @@ static bool is_named(const struct blame *b, const struct suspect *s)
     return own_of(b, s) &&
            (owntime_late(b->judge, s->process) ||
             owntime_node(b->judge, b->p->list[s->process].host_at));
+}
+
+/* Returns true if a process of another host does the same work. If not, own
+ * times compare a node's ranks with each other only. */
+static bool has_likes_elsewhere(const struct blame *b, size_t process)
+{
+    const struct judge_process *all = b->judge->processes;
+
+    for (size_t i = 0; i < b->p->n; i++)
+        if (all[i].judged && all[i].role == all[process].role &&
+            b->p->list[i].host_at != b->p->list[process].host_at)
+            return true;
+    return false;
 }
 
 /* Sets *told if all ranks of a host are told by sums alone, whom own times do
@@ -751,7 +765,7 @@ static int ask_node(const struct blame *b, size_t host, size_t all, bool *told)
         list[n++] = *s;
         cost_us += s->cost_us;
         all_us = fmax(all_us, s->all_us);
-        sure |= !is_contradicted(b, s);
+        sure |= !is_contradicted(b, s) || !has_likes_elsewhere(b, s->process);
     }
     *told = sure;
     much = n == all || fmax(cost_us, all_us) > limits_get(JP_LIMIT_LATE_COST) *
