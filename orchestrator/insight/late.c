@@ -546,19 +546,48 @@ static bool is_possible(const struct jp_result *r, const struct jp_processes *p)
     return r->slices && !r->quality.waits_unknown && p->known;
 }
 
+/* Measures and judges, whatever l->out had before. 0, or -1 without memory. */
+static int judge(struct late *l)
+{
+    int rc;
+
+    memset(l->out, 0, l->r->n_ranks * sizeof(*l->out));
+    for (size_t i = 0; i < l->r->n_ranks; i++)
+        l->out[i].fewest = l->series->fewest[l->r->ranks[i].comm];
+    if (!is_possible(l->r, l->p))
+        return 0;
+    rc = late_measure(l) < 0 ? -1 : decide(l);
+    late_measure_fini(l);
+    return rc;
+}
+
+static bool any_late(const struct late *l)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < l->r->n_ranks; i++)
+        any |= l->out[i].late;
+    return any;
+}
+
 int late_judge(const struct jp_result *r, const struct jp_processes *p,
                const struct jp_netserieses *series, struct jp_lateness *out)
 {
     struct late l = {.r = r, .p = p, .series = series, .out = out};
-    int rc;
+    struct late even = {.r = r, .p = p, .series = series, .evenly = true};
+    int rc = judge(&l);
 
-    memset(out, 0, r->n_ranks * sizeof(*out));
-    for (size_t i = 0; i < r->n_ranks; i++)
-        out[i].fewest = series->fewest[r->ranks[i].comm];
-    if (!is_possible(r, p))
-        return 0;
-    rc = late_measure(&l) < 0 ? -1 : decide(&l);
-    late_measure_fini(&l);
+    if (rc < 0 || !l.numbered || any_late(&l))
+        return rc;
+    /* Nobody is late if messages are counted in the part of the run in which
+     * they were sent. Judge once more with messages spread evenly over the
+     * parts: the parts of a node that is late from some time on then differ
+     * less, so that its error does not hide it. */
+    even.out = calloc(r->n_ranks + 1, sizeof(*even.out));
+    rc = even.out ? judge(&even) : -1;
+    if (rc == 0 && any_late(&even))
+        memcpy(out, even.out, r->n_ranks * sizeof(*out));
+    free(even.out);
     return rc;
 }
 

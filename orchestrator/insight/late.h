@@ -42,7 +42,10 @@
  * those with the largest excess. For messages without sequence numbers only the
  * sum of a run is known, and it is spread evenly over the parts: a rank that
  * waits less for messages while it is late then seems late before, too, and
- * that part is subtracted.
+ * that part is subtracted. If nobody is late with messages counted in
+ * their own parts, all ranks are judged once more with messages spread evenly:
+ * then the parts of a node that is late from some time on differ less, so that
+ * its error is smaller.
  *
  * Nodes. The ranks of a node are late together if all of them are later than
  * their peers, by far more than they differ among themselves, and if the mean

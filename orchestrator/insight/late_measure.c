@@ -142,8 +142,9 @@ static void add_time(struct late *l, size_t rank, const struct sums *s)
 {
     double *total = l->total + l->p->of_rank[rank] * JP_SLICES, us = s->all;
     double share[JP_SLICES];
-    bool known = messages_parts(l, rank, share);
+    bool known = !l->evenly && messages_parts(l, rank, share);
 
+    l->numbered |= known;
     if (is_grouped(s, l->r->comms[l->r->ranks[rank].comm].n_ranks)) {
         /* one message in place of all that wait in the same kernel */
         us *= (double) s->many / (double) s->count;

@@ -44,6 +44,9 @@ struct late {
     size_t *class_of;    /* [comm] */
     size_t *pipeline; /* [process] one that messages join with it, which may be
                          itself; NULL outside of late.c's excuses */
+    bool evenly;   /* in: spread time in messages evenly over the run's parts */
+    bool numbered; /* out: the time in messages of each part is known, of one
+                      rank at least */
 };
 
 /* late_worth for this run. */
@@ -70,7 +73,7 @@ static inline const float *late_parts_of(const struct late *late, size_t rank)
     return late->parts + rank * JP_SLICES;
 }
 
-/* Fills the struct from r, p, series and out, and measures all of out
+/* Fills the struct from r, p, series, out and evenly, and measures all of out
  * except who is late. 0, or -1 without memory; call late_measure_fini in either
  * case. */
 int late_measure(struct late *late);
