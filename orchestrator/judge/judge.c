@@ -1509,8 +1509,7 @@ static int judge_all(struct work *w)
         rc = sum_alone(w);
     if (rc == 0)
         rc = judge_turns_find(j, w->run, w->members, w->role_from);
-    return rc == 0 && (j->n || judge_turns_asked(j)) && !w->run->timed &&
-                   (!w->run->part || w->run->kept)
+    return rc == 0 && j->n && !w->run->timed && (!w->run->part || w->run->kept)
                ? judge_replay_by_order(j, w->run)
                : rc;
 }

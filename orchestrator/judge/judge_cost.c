@@ -382,7 +382,7 @@ int judge_price(struct judge *j, const struct jp_result *r,
     for (size_t i = 0; i < j->n; i++)
         asked += !isfinite(j->answers[i].cost_us);
     j->replayed = !asked;
-    if ((asked || (j->timed && judge_turns_asked(j))) && !j->replay) {
+    if ((asked || judge_turns_asked(j)) && !j->replay) {
         j->replay = replay_create(r, p, &j->replay_state);
         rc = j->replay ? 0 : -1;
     }

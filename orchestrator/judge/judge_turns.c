@@ -160,10 +160,9 @@ out:
 
 bool judge_turns_asked(const struct judge *j)
 {
-    /* by durations the start alone says too little */
-    return (j->timed || !j->part) &&
-           j->turns.most * j->clock_us >
-               JUDGE_TURNS * (j->part ? j->clock_us : j->run_us);
+    /* durations alone do not show what runs beside the computation */
+    return j->timed && j->turns.most * j->clock_us >
+                           JUDGE_TURNS * (j->part ? j->clock_us : j->run_us);
 }
 
 int judge_turns_price(struct judge *j, const struct jp_processes *p,
