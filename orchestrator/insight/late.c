@@ -570,6 +570,29 @@ static bool any_late(const struct late *l)
     return any;
 }
 
+/* Returns 1 if processes are late, each with all of its node; 0 if not, or -1
+ * without memory. */
+static int nodes_are_late(const struct late *l)
+{
+    size_t *on_time = calloc(l->p->n_hosts + 1, sizeof(*on_time));
+    size_t *late = calloc(l->p->n_hosts + 1, sizeof(*late));
+    int all = on_time && late ? any_late(l) : -1;
+
+    for (size_t i = 0; all > 0 && i < l->p->n; i++) {
+        const struct jp_process *who = &l->p->list[i];
+        bool any = false;
+
+        for (size_t k = who->first; k < who->first + who->n; k++)
+            any |= l->out[l->p->by_process[k]].late;
+        (any ? late : on_time)[who->host_at]++;
+    }
+    for (size_t i = 0; all > 0 && i < l->p->n_hosts; i++)
+        all = !late[i] || !on_time[i];
+    free(on_time);
+    free(late);
+    return all;
+}
+
 int late_judge(const struct jp_result *r, const struct jp_processes *p,
                const struct jp_netserieses *series, struct jp_lateness *out)
 {
@@ -582,13 +605,16 @@ int late_judge(const struct jp_result *r, const struct jp_processes *p,
     /* Nobody is late if messages are counted in the part of the run in which
      * they were sent. Judge once more with messages spread evenly over the
      * parts: the parts of a node that is late from some time on then differ
-     * less, so that its error does not hide it. */
+     * less, so that its error does not hide it. Of single ranks this says
+     * nothing: one that sends over a slow link would be late from then on. */
     even.out = calloc(r->n_ranks + 1, sizeof(*even.out));
     rc = even.out ? judge(&even) : -1;
-    if (rc == 0 && any_late(&even))
+    if (rc == 0)
+        rc = nodes_are_late(&even);
+    if (rc > 0)
         memcpy(out, even.out, r->n_ranks * sizeof(*out));
     free(even.out);
-    return rc;
+    return rc < 0 ? -1 : 0;
 }
 
 bool late_has_barriers(const struct jp_result *r)
