@@ -184,11 +184,7 @@ static void add_loss(struct text *t, const struct jp_finding *f)
 {
     if (!isfinite(f->share))
         return;
-    add(t, " The others lose %s",
-        f->at_least ? "at least "
-        : f->kind == JP_FINDING_TURNS && f->gain_kind == JP_GAIN_BOUND
-            ? "up to "
-            : "");
+    add(t, " The others lose %s", f->at_least ? "at least " : "");
     if (isfinite(f->cost_us) && f->cost_us > 0)
         add(t, "%s, ", GPU_TIME(f->cost_us));
     add_shares(t, f);

@@ -17,15 +17,6 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/judge/judge.h"
 
-static bool has_slow_network(const struct jp_findings *findings)
-{
-    for (size_t i = 0; i < findings->n; i++)
-        if (findings->at[i].kind == JP_FINDING_SLOW_NETWORK ||
-            findings->at[i].kind == JP_FINDING_DRIFT)
-            return true;
-    return false;
-}
-
 /* Returns why nothing is said; NULL: something is. */
 static const char *why_silent(const struct jp_result *r, const struct judge *j,
                               const struct jp_findings *findings)
@@ -43,17 +34,13 @@ static const char *why_silent(const struct jp_result *r, const struct judge *j,
         return "not all operations were recorded";
     if (!(findings->run_us > 0))
         return "the times of the records do not show how long the run was";
+    if (!j->timed)
+        return "durations alone do not show what runs beside the computation";
     if (isnan(j->turns.cost_us))
         return "operations overlap in an order that could not be followed";
-    if (j->timed)
-        return j->part || j->clock_us >= JUDGE_SPAN * j->run_us
-                   ? NULL
-                   : "start and end of the records do not span the run";
-    if (j->part || j->clock_us > JUDGE_OVERLAP * j->run_us)
-        return "durations alone do not show how long ranks compute";
-    return has_slow_network(findings) ? "a slow network makes ranks late by "
-                                        "turns"
-                                      : NULL;
+    return j->part || j->clock_us >= JUDGE_SPAN * j->run_us
+               ? NULL
+               : "start and end of the records do not span the run";
 }
 
 /* Returns the mean time of a process in operations, over all of the run. */
@@ -83,7 +70,6 @@ static int add_turns(const struct jp_result *r, const struct jp_processes *p,
     struct jp_finding *f = findings_add(findings, JP_FINDING_TURNS);
     const struct judge_turns *t = &j->turns;
     double spent_us = comm_us(j, p);
-    const char *bound = j->timed ? "" : "up to ";
     char where[80] = "", part[80];
 
     if (!f)
@@ -104,10 +90,9 @@ static int add_turns(const struct jp_result *r, const struct jp_processes *p,
         "ranks wait by turns, each time for another one: %s of %s ranks "
         "were the slowest of their kind at some time, in %s operations%s%s, "
         "so nobody in particular causes it; with evenly shared work the "
-        "run would take %s%s less; cost %s%s",
+        "run would take %s less; cost %s",
         FIG_COUNT(t->processes), FIG_COUNT(p->n), FIG_COUNT(t->times), where,
-        part_of(j, part, sizeof(part)), bound, FIG_SHARE(f->of_run), bound,
-        FINDING_LOSS(f));
+        part_of(j, part, sizeof(part)), FIG_SHARE(f->of_run), FINDING_LOSS(f));
     snprintf(f->next, sizeof(f->next),
              "even out what ranks get in a step: lengths of sequences (pack or "
              "sort them), load of experts, input that comes late");
