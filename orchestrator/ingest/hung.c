@@ -556,6 +556,22 @@ static size_t find_again(const struct hung *hung, const struct hung_view *view)
     return SIZE_MAX;
 }
 
+/* Whether a process that is still there waits in the group. What a process had
+ * in flight when it ended keeps nobody waiting, and its age only grows. */
+static bool anybody_waits(const struct hung_view *view,
+                          const struct hangs_group *group)
+{
+    const struct hangs_op *op = &view->hangs->ops[group->first];
+
+    for (size_t i = 0; i < group->n_ops; i++) {
+        enum hung_state state = state_of(view, op[i].process);
+
+        if (state != HUNG_GONE && state != HUNG_ENDED)
+            return true;
+    }
+    return false;
+}
+
 /* The first overdue group. Notes on the way what explains waits. */
 static size_t find_overdue(struct hung *hung, const struct hung_view *view)
 {
@@ -565,7 +581,8 @@ static size_t find_overdue(struct hung *hung, const struct hung_view *view)
         const struct hangs_group *group = &hangs->groups[i];
         enum hung_class class;
 
-        if (!is_long(hung, group) || hung_is_harmless(hangs, group))
+        if (!is_long(hung, group) || hung_is_harmless(hangs, group) ||
+            !anybody_waits(view, group))
             continue;
         class = hung_judge(view, i).class;
         if (is_explained(hung, group, class))

@@ -31,9 +31,10 @@ enum fault {
     SIGSTOP_OUTSIDE,
     SIGSTOP_INSIDE,
     KILLED,
-    DISK,  /* in state D for ever */
-    CYCLE, /* each rank receives from the previous one */
-    SENDS, /* a rank waits for a Recv that its peer never posts */
+    KILLED_ALONE, /* within an operation of a communicator that only it has */
+    DISK,         /* in state D for ever */
+    CYCLE,        /* each rank receives from the previous one */
+    SENDS,        /* a rank waits for a Recv that its peer never posts */
     /* these are no hangs: */
     SLOW,
     CHECKPOINT,
@@ -178,6 +179,7 @@ static void strike(struct step *s)
         set_states(s, HUNG_STOPPED, false);
         break;
     case KILLED:
+    case KILLED_ALONE:
         set_states(s, HUNG_GONE, false);
         break;
     case DISK:
@@ -199,7 +201,8 @@ static void strike(struct step *s)
         break;
     }
     /* its recorder has written nothing since before the others entered */
-    if (s->fault == SIGSTOP_OUTSIDE || s->fault == KILLED || s->fault == DISK)
+    if (s->fault == SIGSTOP_OUTSIDE || s->fault == KILLED ||
+        s->fault == KILLED_ALONE || s->fault == DISK)
         s->ranks[s->victim].silent_ns = s->now_ns - SECOND / 2;
 }
 
@@ -225,6 +228,24 @@ static void pass(struct step *s, uint64_t second)
 }
 
 /* --- its snapshots -------------------------------------------------------- */
+
+/* A rank that was killed 53 ms after it entered an operation of a communicator
+ * that only it has. */
+static void fill_lone(const struct rank *r, uint32_t at, struct live_snap *snap)
+{
+    snap->comms[snap->n_comms] = (struct live_comm){0xdef, 1, "lone"};
+    snap->fronts[snap->n_fronts++] = (struct live_front){
+        .rank = at, .comm = (uint32_t) snap->n_comms, .kind = JPR_N_OP_KINDS};
+    snap->ops[snap->n_ops++] =
+        (struct live_op){.rank = at,
+                         .comm = (uint32_t) snap->n_comms++,
+                         .peer = -1,
+                         .func = "Broadcast",
+                         .seq = 58,
+                         .start_ns = (int64_t) r->silent_ns - 53000000,
+                         .until_ns = (int64_t) r->silent_ns,
+                         .limit_ns = 30 * (int64_t) SECOND};
+}
 
 static void fill_rank(const struct step *s, uint32_t i, uint64_t at_ns,
                       struct live_snap *snap)
@@ -253,6 +274,8 @@ static void fill_rank(const struct step *s, uint32_t i, uint64_t at_ns,
                                .begun = r->begun,
                                .ended = r->ended};
     snap->n_fronts += 2;
+    if (s->fault == KILLED_ALONE && r->state == HUNG_GONE)
+        fill_lone(r, at, snap);
     if (!r->in_flight)
         return;
     snap->ops[snap->n_ops] = (struct live_op){
@@ -371,6 +394,7 @@ static const struct {
     {SIGSTOP_OUTSIDE, HUNG_BY_STOP, true, "stopped by a signal"},
     {SIGSTOP_INSIDE, HUNG_BY_STOP, true, "stopped by a signal"},
     {KILLED, HUNG_BY_GONE, true, "the process is gone"},
+    {KILLED_ALONE, HUNG_BY_GONE, true, "waiting in AllReduce"},
     {DISK, HUNG_BY_FILES, true, "waits for a disk"},
     {CYCLE, HUNG_BY_CYCLE, false, "in a circle"},
     {SENDS, HUNG_BY_ABSENCE, true, "in Send 7"},

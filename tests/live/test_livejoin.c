@@ -143,6 +143,7 @@ static void joins_4096_nodes(void **state)
     struct livejoin *join;
     double healthy, hang = 0;
     int folder = open_nodes(*state);
+    unsigned lines;
 
     hung_times_set(&times, SUSPECT_MS);
     join = livejoin_create(&place);
@@ -170,9 +171,14 @@ static void joins_4096_nodes(void **state)
                   "well, %.0f ms a look at a hang\n",
                   NODES, healthy, hang / 20);
     assert_int_equal(livejoin_found(join)->stuck.phase, HUNG_CONFIRMED);
+    /* Looks that take long are rare, so that a slow machine may confirm the
+     * hang before it was said to be slow. */
+    lines = 1 + count(said, "step 0: no progress for ");
+    assert_in_range(lines, 1, 2);
+    assert_int_equal(count(said, "step 0 hangs, for "), 1);
     assert_int_equal(count(said, "rank 32767 (n4095 pid 7) never entered "
                                  "AllReduce 1000 of world"),
-                     2);
+                     lines);
     livejoin_destroy(join);
     close(folder);
 }
