@@ -14,13 +14,12 @@
 #include "common/hash.h"
 #include "common/keymap.h"
 #include "common/vector.h"
+#include "orchestrator/identity/exchanges.h"
 #include "orchestrator/identity/operations.h"
 
-#define MOST (1u << 23)    /* operations, and columns times members / 4 */
-#define ROUNDS 64          /* of refining roles */
-#define STEP 1.05          /* counts of a kind that differ by less are equal */
-#define EXCHANGE_PEERS 3   /* with so many peers messages are an AlltoAll */
-#define EXCHANGE_MOST 4096 /* ranks */
+#define MOST (1u << 23) /* operations, and columns times members / 4 */
+#define ROUNDS 64       /* of refining roles */
+#define STEP 1.05       /* counts of a kind that differ by less are equal */
 #define FUNC_EXCHANGE 0xFFFFu
 #define FUNC_MESSAGE 0xFFFEu
 
@@ -59,15 +58,11 @@ struct edge {
 
 /* A communicator as the current process uses it. */
 struct stream {
-    uint32_t stamp;    /* number of the process + 1 */
-    uint32_t index;    /* among its communicators of as many ranks */
-    uint32_t peers[2]; /* from and to how many others it has messages */
-    bool itself;       /* and to itself */
-    bool exchange;     /* its messages are AlltoAlls */
-    uint32_t *seen;    /* [2 x rank] the launch that has this message; NULL */
-    uint32_t launch;   /* number of the open one + 1, in all */
-    uint32_t item;     /* of the open launch */
-    uint32_t uses;     /* operations in which all wait for each other */
+    uint32_t stamp;      /* number of the process + 1 */
+    uint32_t index;      /* among its communicators of as many ranks */
+    uint32_t item;       /* of the open AlltoAll that is made of messages */
+    uint64_t started_us; /* ... its start */
+    uint32_t uses;       /* operations in which all wait for each other */
 };
 
 /* Items while keys and kinds have no place yet. */
@@ -91,9 +86,10 @@ struct build {
     size_t n_kinds, room_kinds;
     struct edge *edges;
     size_t n_edges, room_edges;
+    struct exchanges exchanges;
     struct stream *streams; /* [communicator] */
     uint32_t *used;         /* communicators of the current process */
-    uint32_t n_used, launches, n_items;
+    uint32_t n_used, n_items;
     uint64_t longest; /* operations of the longest timeline */
 };
 
@@ -168,6 +164,7 @@ static int find_sources(struct build *b)
     b->streams = calloc(b->r->n_comms + 1, sizeof(*b->streams));
     b->used = calloc(b->r->n_comms + 1, sizeof(*b->used));
     if (!b->streams || !b->used ||
+        exchanges_init(&b->exchanges, b->r, b->run->timed) < 0 ||
         operations_init(&b->from, b->r, b->p, !b->run->timed) < 0)
         return -1;
     for (size_t i = 0; i < b->from.n_sources; i++)
@@ -193,7 +190,7 @@ static int unpack(const struct operations_source *source, struct operation *raw,
     if (operations_open(&reader, source) < 0)
         return -1;
     while (operations_next(&reader, &next))
-        if (next.rank < EXCHANGE_MOST * 256u)
+        if (next.rank < EXCHANGES_RANKS * 256u)
             raw[(*n)++] = next;
     operations_close(&reader);
     return 0;
@@ -213,49 +210,6 @@ static struct stream *stream_get(struct build *b, uint32_t comm,
                     b->r->comms[comm].n_ranks;
     b->used[b->n_used++] = comm;
     return s;
-}
-
-/* Returns true if the message can be a part of an AlltoAll: its communicator is
- * not too large, and has such a rank. Records of a damaged file, and those of a
- * communicator whose size is only guessed, may name ranks beyond it. */
-static bool is_between_ranks(const struct build *b,
-                             const struct operation *message)
-{
-    uint32_t ranks = b->r->comms[message->comm].n_ranks;
-
-    return message->p2p && ranks <= EXCHANGE_MOST && message->peer < ranks;
-}
-
-/* Notes with how many peers the process exchanges messages, and which
- * communicators have AlltoAlls made of them. Returns 0 or -1. */
-static int find_exchanges(struct build *b, uint32_t process,
-                          const struct operation *raw, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        struct stream *s = stream_get(b, raw[i].comm, process);
-        uint32_t ranks = b->r->comms[raw[i].comm].n_ranks, at;
-
-        if (!is_between_ranks(b, &raw[i]))
-            continue;
-        if (!s->seen && !(s->seen = calloc(2 * (size_t) ranks, sizeof(at))))
-            return -1;
-        at = 2 * raw[i].peer + raw[i].sends;
-        if (s->seen[at])
-            continue;
-        s->seen[at] = UINT32_MAX;
-        if (raw[i].peer == raw[i].rank)
-            s->itself = true;
-        else
-            s->peers[raw[i].sends]++;
-    }
-    for (uint32_t i = 0; i < b->n_used; i++) {
-        struct stream *s = &b->streams[b->used[i]];
-
-        s->exchange = s->seen && s->peers[0] && s->peers[1] &&
-                      (s->itself || (s->peers[0] >= EXCHANGE_PEERS &&
-                                     s->peers[1] >= EXCHANGE_PEERS));
-    }
-    return 0;
 }
 
 /* Returns the kind's index of the current process, added if needed; -1: no
@@ -356,26 +310,24 @@ static int put_item(struct build *b, uint32_t process,
     return 0;
 }
 
-/* Adds a message of an AlltoAll: to the launch that is open, or to a new one,
- * if that has such a message already, or another start. Returns 0 or -1. */
+/* Adds a message of an AlltoAll: to the launch that is open, or to a new one.
+ * Returns 0 or -1. */
 static int put_exchange(struct build *b, uint32_t process,
-                        const struct operation *raw, struct stream *s,
-                        uint64_t *started_us)
+                        const struct operation *raw, struct stream *s)
 {
-    uint32_t at = 2 * raw->peer + raw->sends;
-    bool apart = b->run->timed &&
-                 raw->start_us > *started_us + OPERATIONS_LAUNCH_US;
+    uint64_t time_us = raw->time_us;
+    struct judge_item *item;
 
-    if (!s->launch || s->seen[at] == s->launch || apart) {
-        s->launch = ++b->launches;
+    if (exchanges_begins(&b->exchanges, raw)) {
         s->item = b->n_items;
-        *started_us = raw->start_us;
-        if (put_item(b, process, raw, true) < 0)
-            return -1;
-    } else if ((float) raw->time_us > b->run->items[s->item].time_us) {
-        b->run->items[s->item].time_us = (float) raw->time_us;
+        s->started_us = raw->start_us;
+        return put_item(b, process, raw, true);
     }
-    s->seen[at] = s->launch;
+    item = &b->run->items[s->item];
+    if (b->run->timed) /* until the last of its messages has ended */
+        time_us += raw->start_us - s->started_us;
+    if ((float) time_us > item->time_us)
+        item->time_us = (float) time_us;
     return 0;
 }
 
@@ -408,7 +360,7 @@ static int put_process(struct build *b, uint32_t process,
 {
     size_t room = 0, count = 0;
     struct operation *raw;
-    uint64_t *starts, started_us = 0;
+    uint64_t *starts;
     int rc = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -425,13 +377,13 @@ static int put_process(struct build *b, uint32_t process,
     if (rc == 0 && count && b->run->timed)
         qsort(raw, count, sizeof(*raw), operations_by_start);
     if (rc == 0)
-        rc = find_exchanges(b, process, raw, count);
+        rc = exchanges_start(&b->exchanges, raw, count);
     for (size_t i = 0; rc == 0 && i < count; i++) {
-        struct stream *s = &b->streams[raw[i].comm];
+        struct stream *s = stream_get(b, raw[i].comm, process);
         uint32_t before = b->n_items;
 
-        if (s->exchange && is_between_ranks(b, &raw[i]))
-            rc = put_exchange(b, process, &raw[i], s, &started_us);
+        if (exchanges_has(&b->exchanges, &raw[i]))
+            rc = put_exchange(b, process, &raw[i], s);
         else if (!raw[i].p2p || raw[i].peer != raw[i].rank)
             rc = put_item(b, process, &raw[i], false);
         if (b->n_items > before)
@@ -443,10 +395,6 @@ static int put_process(struct build *b, uint32_t process,
             most = b->streams[b->used[i]].uses;
             b->run->closest[process] = b->used[i];
         }
-    for (uint32_t i = 0; i < b->n_used; i++) {
-        free(b->streams[b->used[i]].seen);
-        b->streams[b->used[i]].seen = NULL;
-    }
     b->run->first[process + 1] = b->n_items;
     if (rc == 0 && b->run->timed)
         set_own(b->run, process, starts);
@@ -704,6 +652,7 @@ int judge_build(struct judge_run *run)
     free(b.kinds);
     free(b.kind_at);
     free(b.edges);
+    exchanges_fini(&b.exchanges);
     free(b.streams);
     free(b.used);
     return rc;

@@ -373,6 +373,14 @@ static bool find_arrival(const struct replay *x, uint32_t i, double *at)
     return true;
 }
 
+/* Whether an operation aligns a process's clock: its members leave it together,
+ * or there is nothing better. */
+static bool aligns(const struct replay *x, const struct replay_op *op,
+                   uint32_t process)
+{
+    return !op->shared || x->by_shared[process];
+}
+
 /* Aligns the clocks of an operation's members, which leave it together, and
  * measures its time without waiting. First pass only. A process that is still
  * afloat jumps to the mean of the others; later corrections are small, and only
@@ -380,13 +388,13 @@ static bool find_arrival(const struct replay *x, uint32_t i, double *at)
  */
 static void calibrate(struct replay *x, struct replay_op *op)
 {
-    double mean = 0, net = 0, latest = -INFINITY;
+    double mean = 0, net = 0, latest = -INFINITY, least = INFINITY;
     uint32_t placed = 0;
 
     for (uint32_t k = op->first; k < op->first + op->n; k++) {
-        uint32_t i = x->members[k];
+        uint32_t i = x->members[k], p = x->events[i].process;
 
-        if (!x->afloat[x->events[i].process]) {
+        if (!x->afloat[p] && aligns(x, op, p)) {
             mean += x->arrive[i] + (double) x->events[i].time_us;
             placed++;
         }
@@ -400,9 +408,11 @@ static void calibrate(struct replay *x, struct replay_op *op)
         uint32_t i = x->members[k], p = x->events[i].process;
         double off = mean - (x->arrive[i] + (double) x->events[i].time_us);
 
-        if (!x->afloat[p])
+        if (!aligns(x, op, p))
+            off = 0;
+        else if (!x->afloat[p])
             off *= op->loose ? FIND_LOOSE : FIND;
-        x->afloat[p] = false;
+        x->afloat[p] &= !aligns(x, op, p);
         if (x->cursor[p] - x->first[p] <
             (x->first[p + 1] - x->first[p]) / SETTLED)
             x->found[p] += off;
@@ -415,8 +425,10 @@ static void calibrate(struct replay *x, struct replay_op *op)
 
         e->net_us = (float) (x->leave[x->members[k]] - latest);
         net += e->net_us;
+        least = fmin(least, e->net_us);
     }
-    op->net_us = (float) fmax(net / op->n, 0);
+    /* of a message in a larger launch, the member that left first is nearer */
+    op->net_us = (float) fmax(op->shared ? least : net / op->n, 0);
 }
 
 /* Ends an operation of which all recorded members have arrived. */
@@ -537,13 +549,14 @@ static int make_passes(struct replay *x)
     x->begin = calloc(n + 1, sizeof(*x->begin));
     x->found = calloc(n + 1, sizeof(*x->found));
     x->afloat = calloc(n + 1, sizeof(*x->afloat));
+    x->by_shared = calloc(n + 1, sizeof(*x->by_shared));
     x->queued = calloc(n + 1, sizeof(*x->queued));
     x->cursor = calloc(n + 1, sizeof(*x->cursor));
     x->ready = calloc(n + 1, sizeof(*x->ready));
     x->arrive = calloc(n_events + 1, sizeof(*x->arrive));
     x->leave = calloc(n_events + 1, sizeof(*x->leave));
-    return x->begin && x->found && x->afloat && x->queued && x->cursor &&
-                   x->ready && x->arrive && x->leave
+    return x->begin && x->found && x->afloat && x->by_shared && x->queued &&
+                   x->cursor && x->ready && x->arrive && x->leave
                ? 0
                : -1;
 }
@@ -602,6 +615,9 @@ static void judge(struct replay *x, struct replay_state *state)
 {
     for (uint32_t p = 0; p < x->p->n; p++) {
         x->afloat[p] = true;
+        x->by_shared[p] = true;
+        for (uint32_t i = x->first[p]; i < x->first[p + 1]; i++)
+            x->by_shared[p] &= x->ops[x->events[i].op].shared;
         if (x->recorded_us[p] > x->recorded_us[x->longest])
             x->longest = p;
     }
@@ -696,6 +712,7 @@ void replay_destroy(struct replay *x)
     free(x->begin);
     free(x->found);
     free(x->afloat);
+    free(x->by_shared);
     free(x->queued);
     free(x->cursor);
     free(x->ready);

@@ -55,6 +55,11 @@
  *   one before, if the time after the start is steadier than after the end.
  * - Operations of one launch begin together and follow the same one.
  *
+ * Messages that a rank launches together, as the Recv and the Send of a stage,
+ * all have the end of the launch in the recording. Each may have ended before.
+ * So they do not align clocks, unless a process has nothing else, and their net
+ * is that of the member that left first.
+ *
  * Passes. The first pass follows each process's own clock. Members leave an
  * operation together, which aligns their clocks. The pass is made twice; the
  * second time starts with the clocks that the first has found, and gives net,

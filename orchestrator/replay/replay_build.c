@@ -14,6 +14,7 @@
 #include "common/bandwidth.h"
 #include "common/hash.h"
 #include "common/vector.h"
+#include "orchestrator/identity/exchanges.h"
 #include "orchestrator/identity/operations.h"
 
 #define NEAR_US 5   /* time stamps of one host differ by up to this */
@@ -107,8 +108,7 @@ static int find_keys(struct replay *x, const struct operations_source *source)
 }
 
 /* Appends a timeline's operations that begin within horizon_us of its first
- * one, at most `most` in all. Leaves out messages to oneself, for which no rank
- * waits. Returns -1 without memory. */
+ * one, at most `most` in all. Returns -1 without memory. */
 static int unpack(const struct operations_source *source, uint64_t horizon_us,
                   struct operation *raw, size_t *n, size_t most)
 {
@@ -120,14 +120,23 @@ static int unpack(const struct operations_source *source, uint64_t horizon_us,
     while (rc == 0 && *n < most && operations_next(&reader, &next)) {
         if (next.start_us > first_us && next.start_us - first_us > horizon_us)
             continue;
-        if (!next.p2p || next.peer != next.rank)
-            raw[(*n)++] = next;
+        raw[(*n)++] = next;
     }
     operations_close(&reader);
     return rc;
 }
 
 /* --- from records to operations ------------------------------------------- */
+
+/* Whether one launch of the process has both messages. Of a group, Send and
+ * Recv begin together; the same message again is another launch. */
+static bool is_twice(const struct operation *raw, size_t n)
+{
+    for (size_t i = 0; i < n && raw->p2p; i++)
+        if (raw[i].sends == raw[n].sends && raw[i].peer == raw[n].peer)
+            return true;
+    return false;
+}
 
 /* Returns how many operations from here on belong to one launch: same
  * communicator, begun together, and overlapping. */
@@ -137,20 +146,9 @@ static size_t launch_length(const struct operation *raw, size_t n)
 
     while (k < n && raw[k].comm == raw->comm && raw[k].p2p == raw->p2p &&
            raw[k].start_us - raw->start_us <= OPERATIONS_LAUNCH_US &&
-           raw[k].start_us < raw->start_us + raw->time_us)
+           raw[k].start_us < raw->start_us + raw->time_us && !is_twice(raw, k))
         k++;
     return k;
-}
-
-/* Returns true if a launch sends to several peers and receives from several:
- * the messages of an AlltoAll. */
-static bool is_exchange(const struct operation *raw, size_t n)
-{
-    size_t sends = 0;
-
-    for (size_t i = 0; i < n; i++)
-        sends += raw[i].sends;
-    return raw->p2p && sends > 1 && n - sends > 1;
 }
 
 /* Returns the number of the process's next message with this peer and
@@ -175,7 +173,8 @@ static struct replay_stream *stream_get(struct replay *x, uint32_t comm,
     struct replay_stream *s = &x->streams[comm];
 
     if (s->stamp != process + 1)
-        *s = (struct replay_stream){.stamp = process + 1, .last = REPLAY_NONE};
+        *s = (struct replay_stream){
+            .stamp = process + 1, .last = REPLAY_NONE, .exchange = REPLAY_NONE};
     return s;
 }
 
@@ -267,22 +266,23 @@ static uint8_t role_of(const struct operation *raw, bool exchange)
     return (uint8_t) (raw->sends | (raw->peer > raw->rank) << 1);
 }
 
-/* Adds one launch: an AlltoAll as one event, else one event for each record.
- * Returns their number. first: first event of the process; from_us: its time.
- */
-static uint32_t put_launch(struct replay *x, uint32_t process, uint32_t first,
-                           const struct operation *raw, size_t n,
-                           struct flight *f, uint64_t from_us)
+/* Adds one launch: an event for each record. An AlltoAll made of messages has
+ * one for all of them, here of the first one. first: first event of the
+ * process; from_us: its time. */
+static void put_launch(struct replay *x, uint32_t process, uint32_t first,
+                       const struct operation *raw, size_t n, bool exchange,
+                       struct flight *f, uint64_t from_us)
 {
     struct replay_stream *s = stream_get(x, raw->comm, process);
-    bool exchange = is_exchange(raw, n);
     uint32_t put = 0, at = x->n_events;
     uint64_t time_us = 0;
 
+    if (exchange)
+        s->exchange = REPLAY_NONE;
     for (size_t i = 0; i < n; i++)
         if (raw[i].time_us > time_us)
             time_us = raw[i].time_us;
-    for (size_t i = 0; i < (exchange ? 1 : n); i++) {
+    for (size_t i = 0; i < n; i++) {
         struct replay_event *e = &x->events[x->n_events];
         uint32_t op = find_op(x, process, &raw[i], exchange);
 
@@ -291,7 +291,7 @@ static uint32_t put_launch(struct replay *x, uint32_t process, uint32_t first,
         *e = (struct replay_event){
             .op = op,
             .process = process,
-            .time_us = (float) (exchange ? time_us : raw[i].time_us),
+            .time_us = (float) raw[i].time_us,
             .role = role_of(&raw[i], exchange),
             .place = (uint16_t) (put < UINT16_MAX ? put : UINT16_MAX),
             .before = s->last != REPLAY_NONE &&
@@ -311,18 +311,45 @@ static uint32_t put_launch(struct replay *x, uint32_t process, uint32_t first,
         x->n_events++;
         put++;
     }
+    for (uint32_t i = at; put > 1 && i < x->n_events; i++)
+        x->ops[x->events[i].op].shared |= x->ops[x->events[i].op].pair;
     if (put) { /* the last one stands for the launch: launch_end */
         s->last = x->n_events - 1;
         s->end_us = raw->start_us + time_us;
+        if (exchange) {
+            s->exchange = s->last;
+            s->exchange_us = raw->start_us;
+        }
         land(f, 0);
         f->open[f->n].event = x->n_events - 1;
         f->open[f->n++].end_us = raw->start_us + time_us;
     }
-    return put;
+}
+
+/* Adds another message to the open AlltoAll, which ends with the last of its
+ * messages. */
+static void extend_exchange(struct replay *x, uint32_t process,
+                            const struct operation *raw, struct flight *f)
+{
+    struct replay_stream *s = stream_get(x, raw->comm, process);
+    uint64_t end_us = raw->start_us + raw->time_us;
+    float time_us = (float) (end_us - s->exchange_us);
+
+    if (s->exchange == REPLAY_NONE || time_us <= x->events[s->exchange].time_us)
+        return;
+    x->events[s->exchange].time_us = time_us;
+    if (s->last == s->exchange)
+        s->end_us = end_us;
+    if (f->ended == s->exchange)
+        f->ended_us = end_us;
+    for (unsigned i = 0; i < f->n; i++)
+        if (f->open[i].event == s->exchange)
+            f->open[i].end_us = end_us;
 }
 
 /* Adds the events of a process from its records, which are sorted by start. */
 static void put_process(struct replay *x, uint32_t process,
+                        struct exchanges *exchanges,
                         const struct operation *raw, size_t n)
 {
     struct flight flight = {.ended = REPLAY_NONE};
@@ -332,9 +359,15 @@ static void put_process(struct replay *x, uint32_t process,
 
     x->first[process] = first;
     for (size_t i = 0; i < n; i += length) {
-        length = launch_length(raw + i, n - i);
+        bool exchange = exchanges_has(exchanges, &raw[i]);
+
+        length = exchange ? 1 : launch_length(raw + i, n - i);
         land(&flight, raw[i].start_us);
-        put_launch(x, process, first, raw + i, length, &flight, raw->start_us);
+        if (exchange && !exchanges_begins(exchanges, &raw[i]))
+            extend_exchange(x, process, &raw[i], &flight);
+        else
+            put_launch(x, process, first, raw + i, length, exchange, &flight,
+                       raw->start_us);
         for (size_t k = i; k < i + length; k++)
             if (raw[k].start_us + raw[k].time_us > end_us)
                 end_us = raw[k].start_us + raw[k].time_us;
@@ -344,8 +377,23 @@ static void put_process(struct replay *x, uint32_t process,
 
 /* --- making --------------------------------------------------------------- */
 
+/* Leaves out messages to oneself, for which no rank waits, but for those of an
+ * AlltoAll. Returns how many records are left. */
+static size_t drop_own(const struct exchanges *exchanges, struct operation *raw,
+                       size_t n)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (!raw[i].p2p || raw[i].peer != raw[i].rank ||
+            exchanges_has(exchanges, &raw[i]))
+            raw[kept++] = raw[i];
+    return kept;
+}
+
 /* Adds the events of a process from its timelines. Returns 0 or -1. */
 static int put_sources(struct replay *x, uint32_t process,
+                       struct exchanges *exchanges,
                        const struct operations_source *sources, size_t n,
                        uint64_t horizon_us)
 {
@@ -365,7 +413,10 @@ static int put_sources(struct replay *x, uint32_t process,
             goto out;
     if (count)
         qsort(raw, count, sizeof(*raw), operations_by_start);
-    put_process(x, process, raw, count);
+    if (exchanges_start(exchanges, raw, count) < 0)
+        goto out;
+    count = drop_own(exchanges, raw, count);
+    put_process(x, process, exchanges, raw, count);
     x->from_us[process] = count ? raw->start_us : 0;
     rc = 0;
 out:
@@ -402,7 +453,11 @@ int replay_build(struct replay *x, struct replay_state *state)
     uint64_t known = 0, all = 0, horizon_us;
     const struct operations_source *sources;
     struct operations whole;
+    struct exchanges exchanges;
     int rc = operations_init(&whole, x->r, x->p, false);
+
+    if (exchanges_init(&exchanges, x->r, true) < 0)
+        rc = -1;
 
     x->from = &whole;
     /* the order of keys is that of the result */
@@ -424,12 +479,14 @@ int replay_build(struct replay *x, struct replay_state *state)
 
         while (at < n && sources[at].process == p)
             at++;
-        rc = put_sources(x, p, sources + from, at - from, horizon_us);
+        rc = put_sources(x, p, &exchanges, sources + from, at - from,
+                         horizon_us);
     }
     x->first[x->p->n] = x->n_events;
     state->share = all ? (double) x->n_events / (double) all : 0;
     state->part = all > known || known > REPLAY_EVENTS;
     operations_fini(&whole);
+    exchanges_fini(&exchanges);
     x->from = NULL;
     return rc;
 }

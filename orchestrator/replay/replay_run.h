@@ -36,7 +36,9 @@ struct replay_op {
     uint32_t first, n; /* its events in members */
     uint32_t expected, arrived;
     bool over, pair;
-    bool loose; /* its members leave at different times */
+    bool loose;  /* its members leave at different times */
+    bool shared; /* a message that a member has launched with others: that
+                    member's end is the launch's, which may be later */
 };
 
 /* What operations are numbered by: (communicator, function), or a pair. */
@@ -56,6 +58,8 @@ struct replay_stream {
     uint32_t count; /* number of its AlltoAlls; later of its events */
     uint32_t last;  /* event */
     uint64_t end_us;
+    uint32_t exchange; /* event of the open AlltoAll made of messages; NONE */
+    uint64_t exchange_us; /* ... its start */
 };
 
 struct replay {
@@ -88,6 +92,8 @@ struct replay {
     double *begin;    /* [process] when it begins */
     double *found;    /* [process] how far its clock has moved by then */
     bool *afloat;     /* [process] its clock is not aligned yet */
+    bool *by_shared;  /* [process] it has `shared` operations only, so that they
+                         align its clock; in the first pass */
     bool *queued;
     uint32_t *cursor, *ready;
     double *arrive, *leave; /* [event] */

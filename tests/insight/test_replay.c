@@ -230,6 +230,100 @@ static void lateness_travels(void **state)
     end();
 }
 
+/* A pipeline of six ranks. Each step a rank has one launch: the Recv from the
+ * rank before it and the Send to the next one, 100 us a message. All records of
+ * a launch have its end. The launches of the ranks in the middle end later than
+ * some of their messages, by as much as their neighbours' computation differs.
+ */
+static void launches_of_messages(void **state)
+{
+    const size_t who[] = {2};
+    uint32_t c;
+
+    (void) state;
+    begin(6);
+    for (uint32_t p = 0; p < 6; p++)
+        run.skew[p] = (p + 1) * HOUR;
+    c = add_comm(0, 1, 6);
+    for (unsigned s = 0; s < 60; s++) {
+        double message[5], end_us[6] = {0}, clock[6];
+
+        for (uint32_t p = 0; p < 6; p++)
+            clock[p] = run.clock[p] += 1000 + (s * 7 + p * 5) % 11 * 20 +
+                                       (p == 2 ? 500 : 0);
+        for (uint32_t p = 0; p < 5; p++) {
+            message[p] = fmax(clock[p], clock[p + 1]) + 100;
+            end_us[p] = fmax(end_us[p], message[p]);
+            end_us[p + 1] = message[p];
+        }
+        for (uint32_t p = 0; p < 6; p++) {
+            if (p > 0)
+                put(p, c, p, "Recv", p - 1, ++run.p2p[p], clock[p], end_us[p]);
+            if (p < 5)
+                put(p, c, p, "Send", p + 1, ++run.p2p[p], clock[p], end_us[p]);
+            run.clock[p] = end_us[p];
+        }
+        if (s % 4 == 3)
+            meet(c, 0, 1, 200);
+    }
+    make();
+    assert_int_equal(run.state.lacking, 0);
+    assert_true(run.state.usable);
+    assert_in_range(1e3 * without(REPLAY_LATE, who, 1), 240, 260);
+    end();
+}
+
+/* Two ranks that exchange a message each way. Once, two launches of a rank
+ * begin within a few us, as on a busy node. They are two launches still, and no
+ * AlltoAll. */
+static void launches_close_together(void **state)
+{
+    uint32_t c;
+
+    (void) state;
+    begin(2);
+    c = add_comm(0, 1, 2);
+    for (unsigned s = 0; s < 100; s++)
+        for (uint32_t p = 0; p < 2; p++) {
+            double to = s * 1000.0 + 500;
+            double from = p == 0 && s == 40 ? 39405 : to - 100;
+
+            put(p, c, p, "Recv", 1 - p, ++run.p2p[p], from, to);
+            put(p, c, p, "Send", 1 - p, ++run.p2p[p], from, to);
+        }
+    make();
+    assert_int_equal(run.state.events, 400);
+    assert_int_equal(run.state.lacking, 0);
+    assert_true(run.state.usable);
+    end();
+}
+
+/* AlltoAlls made of messages. Once, a rank loses its processor between two of
+ * them: it is one AlltoAll still, and those behind it have their numbers. */
+static void alltoall_held_up(void **state)
+{
+    uint32_t c;
+
+    (void) state;
+    begin(4);
+    c = add_comm(0, 1, 4);
+    for (unsigned s = 0; s < 100; s++)
+        for (uint32_t p = 0; p < 4; p++)
+            for (uint32_t peer = 0; peer < 4; peer++) {
+                double from = s * 1000.0, to = from + 200;
+
+                if (p == 1 && s == 50 && peer > 1)
+                    from += 60;
+                put(p, c, p, "Send", peer, ++run.p2p[p], from, to);
+                put(p, c, p, "Recv", peer, ++run.p2p[p], from, to);
+            }
+    make();
+    assert_int_equal(run.state.events, 400);
+    assert_int_equal(run.state.lacking, 0);
+    assert_true(run.state.usable);
+    end();
+}
+
 static void stalls(void **state)
 {
     const size_t who[] = {3}, other[] = {0};
@@ -702,6 +796,9 @@ int main(void)
         cmocka_unit_test(timelines_are_packed),
         cmocka_unit_test(late_rank),
         cmocka_unit_test(lateness_travels),
+        cmocka_unit_test(launches_of_messages),
+        cmocka_unit_test(launches_close_together),
+        cmocka_unit_test(alltoall_held_up),
         cmocka_unit_test(stalls),
         cmocka_unit_test(slow_link),
         cmocka_unit_test(stages_are_evened),
