@@ -18,6 +18,10 @@
 
 /* A longer delay is not made up for with --no-catch-up. */
 #define HELD_UP_NS 50000000
+/* Time for a rank to issue the first operations of an iteration, which it
+ * exchanges with all others; with --sync nothing else keeps the GPU busy. */
+#define AHEAD_NS 100000000
+#define SYNC_AHEAD_NS 10000000
 
 /* Whether the plain program runs, not the 3-D one. */
 static int is_plain(const struct jp_sim_lane *lane)
@@ -249,6 +253,7 @@ static int prepare(struct jp_sim_lane *lane)
             .world = lane->world,
             .seed = lane->seed,
             .in_operations = lane->options->together || lane->options->meet,
+            .ahead_ns = lane->options->sync ? SYNC_AHEAD_NS : AHEAD_NS,
             .nvml = lane->options->nvml};
 
         lane->meet = sim_meet_begin(&place, &lane->err);
@@ -327,6 +332,8 @@ static void run(struct jp_sim_lane *lane)
             sim_plain_iterate(&lane->plain, issue, lane);
         else
             sim_model_iterate(&lane->model, i, issue, lane);
+        if (lane->options->sync)
+            sim_proxy_move(lane->proxy, sim_comms_context(&lane->comms, -1));
         if (!stop->stop)
             pace(lane, i + 1);
     }

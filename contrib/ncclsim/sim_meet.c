@@ -9,10 +9,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "contrib/ncclsim/sim_pace.h"
@@ -20,10 +24,9 @@
 /* Longest time to wait for another rank: one that has died never writes. */
 #define WAIT_NS 60000000000LL
 #define POLL_NS 500000
-/* Interval of looks within an operation, whose end depends on it. */
-#define SOON_NS 50000
-/* Time for a rank to issue the first operations of an iteration. */
-#define AHEAD_NS 100000000
+/* A rank that waits in an operation is woken; if that is lost, it looks again
+ * after this time. */
+#define AGAIN_NS 100000000
 
 /* The file has a byte per rank, set when the rank has ended, then one word per
  * iteration and rank. */
@@ -39,7 +42,7 @@ enum { SLOTS = 1 << 20, PROBES = 64 };
 struct slot {
     uint64_t key;    /* 0: free */
     int64_t last_ns; /* time of the latest arrival */
-    uint64_t n;      /* number of arrivals */
+    uint32_t n;      /* number of arrivals, which the others wait for */
 };
 
 struct jp_sim_meet {
@@ -216,9 +219,9 @@ static int hear(const struct jp_sim_meet *meet, int iteration, int rank,
 
 /* Returns the time of virtual time 0 so that the iteration is still to come.
  * Virtual time never goes back. */
-static int64_t base_of(const struct jp_sim_round *round)
+static int64_t base_of(const struct jp_sim_round *round, int64_t ahead_ns)
 {
-    int64_t base = sim_pace_now_ns() + AHEAD_NS - round->now_ns;
+    int64_t base = sim_pace_now_ns() + ahead_ns - round->now_ns;
 
     return base > round->base_ns ? base : round->base_ns;
 }
@@ -228,7 +231,8 @@ int sim_meet(struct jp_sim_meet *meet, struct jp_sim_round *round,
 {
     const struct jp_sim_world *world = meet->place.world;
     int64_t late_ns = work(meet, round->calls > 0 ? round->calls : 1);
-    struct word word = {.late_ns = late_ns + 1, .base_ns = base_of(round)};
+    struct word word = {.late_ns = late_ns + 1,
+                        .base_ns = base_of(round, meet->place.ahead_ns)};
     int r;
 
     if (pwrite(meet->fd, &word, sizeof(word),
@@ -247,6 +251,19 @@ int sim_meet(struct jp_sim_meet *meet, struct jp_sim_round *round,
 }
 
 /* --- in an operation ------------------------------------------------------ */
+
+/* Sleeps until a count is no longer `seen`, or for AGAIN_NS. */
+static void wait_for_more(const uint32_t *count, uint32_t seen)
+{
+    const struct timespec most = {.tv_nsec = AGAIN_NS};
+
+    syscall(SYS_futex, count, FUTEX_WAIT, seen, &most, NULL, 0);
+}
+
+static void wake_all(const uint32_t *count)
+{
+    syscall(SYS_futex, count, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
 
 /* Returns the slot of an operation, taken by the first rank that arrives. NULL:
  * no free slot nearby. */
@@ -269,7 +286,8 @@ static struct slot *slot_of(const struct jp_sim_meet *meet, uint64_t comm,
     return NULL;
 }
 
-void sim_meet_arrive(struct jp_sim_meet *meet, uint64_t comm, uint64_t op)
+void sim_meet_arrive(struct jp_sim_meet *meet, uint64_t comm, uint64_t op,
+                     int n)
 {
     struct slot *slot = slot_of(meet, comm, op);
     int64_t now = sim_pace_now_ns(), last;
@@ -282,7 +300,8 @@ void sim_meet_arrive(struct jp_sim_meet *meet, uint64_t comm, uint64_t op)
            !__atomic_compare_exchange_n(&slot->last_ns, &last, now, 0,
                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED))
         ;
-    __atomic_fetch_add(&slot->n, 1, __ATOMIC_RELEASE);
+    if (__atomic_add_fetch(&slot->n, 1, __ATOMIC_RELEASE) >= (uint32_t) n)
+        wake_all(&slot->n);
 }
 
 int64_t sim_meet_all(struct jp_sim_meet *meet, uint64_t comm, uint64_t op,
@@ -290,11 +309,13 @@ int64_t sim_meet_all(struct jp_sim_meet *meet, uint64_t comm, uint64_t op,
 {
     int64_t until = sim_pace_now_ns() + WAIT_NS;
     const struct slot *slot = slot_of(meet, comm, op);
+    uint32_t arrived;
 
-    while (slot && __atomic_load_n(&slot->n, __ATOMIC_ACQUIRE) < (uint64_t) n) {
+    while (slot && (arrived = __atomic_load_n(&slot->n, __ATOMIC_ACQUIRE)) <
+                       (uint32_t) n) {
         if (sim_pace_now_ns() > until)
             return 0;
-        sim_pace_sleep_until(sim_pace_now_ns() + SOON_NS);
+        wait_for_more(&slot->n, arrived);
     }
     return slot ? __atomic_load_n(&slot->last_ns, __ATOMIC_ACQUIRE) : 0;
 }

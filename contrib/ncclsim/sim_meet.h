@@ -24,7 +24,8 @@ struct jp_sim_meet_place {
     const struct jp_sim_world *world;
     uint64_t seed;     /* names the file */
     int in_operations; /* ranks also meet in operations */
-    const char *nvml;  /* for dlopen() */
+    int64_t ahead_ns; /* from the exchange to the iteration's first operation */
+    const char *nvml; /* for dlopen() */
 };
 
 /* Borrows all members. Returns NULL on failure. Release with sim_meet_end(). */
@@ -47,9 +48,10 @@ struct jp_sim_round {
 
 /* With in_operations, ranks also wait for each other in operations, by a table
  * in shared memory: no rank sees the end of a collective before all have seen
- * its start. Call it when one of the ranks has begun an operation of its
+ * its start. Call it when one of the `n` ranks has begun an operation of its
  * communicator. Any thread may call it. */
-void sim_meet_arrive(struct jp_sim_meet *meet, uint64_t comm, uint64_t op);
+void sim_meet_arrive(struct jp_sim_meet *meet, uint64_t comm, uint64_t op,
+                     int n);
 /* Waits until all `n` ranks have begun it. Returns when the last one did
  * (CLOCK_MONOTONIC); 0: one of them does not come. */
 int64_t sim_meet_all(struct jp_sim_meet *meet, uint64_t comm, uint64_t op,

@@ -177,6 +177,10 @@ static const struct row {
      "with --realtime or --seconds: a rank that was delayed by 50 ms "
      "continues\n"
      "        from there and does not catch up"},
+    {"--sync", NULL, FLAG, AT(sync), 0, 1,
+     "wait for the GPU after each iteration, as a program that reads its "
+     "loss;\n"
+     "        else calls run ahead of it, by up to 256 launches"},
     {"--run-noise", "PERCENT", FACTOR, AT(run_noise), 0, 0,
      "scale all times of a run by one normally distributed factor with this\n"
      "        standard deviation (0)"},

@@ -50,6 +50,7 @@ struct jp_sim_options {
     int64_t seconds_us; /* 0: as fast as possible */
     double realtime;    /* wall seconds per virtual second; 0: no limit */
     int no_catch_up;    /* do not make up for delays */
+    int sync;           /* wait for the GPU after each iteration */
     double run_noise;   /* deviation of the run's duration, percent */
     const char *nvml;   /* borrowed from argv */
     const char *counts; /* borrowed from argv; NULL: none */

@@ -340,7 +340,8 @@ static void arrive(const struct jp_sim_plan *plan, int batch)
     for (; i < end; i++)
         if (is_met(&plan->works[i].op))
             sim_meet_arrive(plan->meet, plan->works[i].op.group->hash,
-                            plan->works[i].op.number);
+                            plan->works[i].op.number,
+                            plan->works[i].op.group->n);
 }
 
 /* Lets the kernel of a batch start or end, at its time. */

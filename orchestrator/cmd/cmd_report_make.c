@@ -527,7 +527,7 @@ static void ask_end(const struct report_session *session,
         return;
     cmd_report_recall_end(session->dir, nodes);
     if (nodes->job_state > SLURMJOB_RUNNING || conf->job_id > UINT32_MAX ||
-        !slurmjob_get((uint32_t) conf->job_id, JP_SLURMJOB_LAUNCH_MS, &job) ||
+        !slurmjob_get((uint32_t) conf->job_id, JP_SLURMJOB_WAIT_MS, &job) ||
         job.uid != conf->uid ||
         (job.end_us && job.end_us + 1000000 < conf->created_us))
         return;
