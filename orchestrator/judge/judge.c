@@ -42,6 +42,7 @@ struct work {
     double *scratch;       /* [3 x processes + JUDGE_BLOCKS] */
     struct rest *rest;     /* [role] for compare_rest */
     struct placed *placed; /* [process] likewise */
+    const double **blocks; /* [process] or [host] for find_window */
     bool *stall;           /* [item], or [kept interval], by judge_stall.c */
     uint32_t *of_key, *of_item; /* [key], [item of a process] for add_work */
     double worth_us;
@@ -852,25 +853,75 @@ struct window {
     uint32_t in;     /* the blocks, as bits; 0: none */
     double late_us;  /* excess in it */
     double error_us; /* its standard error */
-    double chance;   /* that noise makes it, over all windows */
+    double tried;    /* how many windows it was chosen from */
+    double chance;   /* that noise makes it, over all of these */
 };
 
-#define WINDOW_LEAST 4 /* blocks, in it and before it, after the start */
-#define STRETCH 3      /* blocks of a stretch, on average: one event has two */
-#define RAMPS 0.25     /* of the chance, for a lateness that grows */
+/* Noise of one kind: that of the blocks of all processes of a role, or of all
+ * hosts. */
+struct noise {
+    const double *const *blocks; /* [n] */
+    size_t n;
+    double variance; /* median of the blocks', by neighbours() */
+};
+
+#define WINDOW_LEAST 4  /* blocks, in it and before it, after the start */
+#define STRETCH 3       /* blocks of a stretch, on average: one event has two */
+#define RAMPS 0.25      /* of the chance, for a lateness that grows */
+#define EVENTS_SHOWN 64 /* series that show the events there are in blocks */
 
 /* Returns the chance of a difference of that many errors, if the blocks vary by
- * `own` (variance) about it, and those of `of` others by `usual`. Noise is of
- * one kind, so all of them show how large it is, unless the own one is far
- * larger. Noise may last: blocks count in pairs. */
-static double chance_of_errors(double errors, double own, double usual,
-                               size_t of)
+ * `own` (variance) about it. Noise is of one kind, so all series show how large
+ * it is, unless the own one is far larger. Noise may last: blocks count in
+ * pairs. */
+static double chance_of_errors(double errors, double own,
+                               const struct noise *noise)
 {
     unsigned freedom = (JUDGE_BLOCKS - START_BLOCKS) / 2 - 2;
 
-    if (own <= UNLIKE * UNLIKE * usual)
-        freedom *= 1 + (unsigned) of / 2;
+    if (own <= UNLIKE * UNLIKE * noise->variance)
+        freedom *= 1 + (unsigned) noise->n / 2;
     return stats_student_tail(errors / sqrt(2), freedom);
+}
+
+/* Returns a bound of the chance that as many blocks as a window has, drawn from
+ * all series outside of it, come to as much as they do (Chernoff 1952: by the
+ * mean of exp(rate * block), at the best of some rates). Much of what blocks
+ * vary by is single events, such as collections of garbage. Several of them
+ * close to each other look like lateness, and errors do not say how often that
+ * happens, as most blocks have none. No block counts more than the mean of the
+ * window: a long event shows no more lateness than a short one. Who is late in
+ * the same window, as others of a node are, has no event of its own in it. */
+static double chance_of_events(const double *blocks, const struct window *late,
+                               const struct noise *noise)
+{
+    double n_in = __builtin_popcount(late->in), most = late->late_us / n_in;
+    size_t step = (noise->n + EVENTS_SHOWN - 1) / EVENTS_SHOWN;
+    double own = 0, least = 0; /* logarithm */
+
+    for (unsigned k = START_BLOCKS; k < JUDGE_BLOCKS; k++)
+        own += late->in >> k & 1 ? fmin(blocks[k] / most, 1) : 0;
+    for (double rate = 1; rate < 100; rate *= sqrt(2)) {
+        double sum = 0, n = 0;
+
+        for (size_t i = 0; i < noise->n; i += step)
+            for (unsigned k = START_BLOCKS; k < JUDGE_BLOCKS; k++) {
+                if (late->in >> k & 1)
+                    continue;
+                sum += exp(rate * fmin(noise->blocks[i][k] / most, 1));
+                n++;
+            }
+        least = fmin(least, n_in * log(sum / n) - rate * own);
+    }
+    return exp(least);
+}
+
+/* Returns true if noise makes a window of blocks with less than that chance. */
+static bool stands_out(const double *blocks, const struct window *late,
+                       const struct noise *noise, double chance)
+{
+    return late->chance < chance && late->late_us > 0 &&
+           late->tried * chance_of_events(blocks, late, noise) < chance;
 }
 
 static uint32_t bits_of(unsigned from, unsigned to)
@@ -923,8 +974,8 @@ static double ways(unsigned n_stretches)
 
 /* Returns several stretches of blocks as one part of the run, if they stand out
  * as such. */
-static struct window find_stretches(const double *blocks, double usual_noise,
-                                    size_t of)
+static struct window find_stretches(const double *blocks,
+                                    const struct noise *noise)
 {
     uint32_t in = split_blocks(blocks);
     struct window w = {.in = in};
@@ -941,13 +992,13 @@ static struct window find_stretches(const double *blocks, double usual_noise,
     late = sum[1] / n_in;
     usual = sum[0] / (n - n_in);
     s = fmax(squares - late * sum[1] - usual * sum[0], 0) / (n - 2);
-    e = sqrt(fmax(s, usual_noise) * (1 / n_in + 1 / (n - n_in)));
+    e = sqrt(fmax(s, noise->variance) * (1 / n_in + 1 / (n - n_in)));
     if (!(fabs(usual) < BEFORE * late))
         return (struct window){.chance = 1};
     w.late_us = sum[1];
     w.error_us = e * n_in;
-    w.chance = ways(stretches(in)) *
-               chance_of_errors((late - usual) / e, s, usual_noise, of);
+    w.tried = ways(stretches(in)) / (1 - RAMPS);
+    w.chance = w.tried * chance_of_errors((late - usual) / e, s, noise);
     return w;
 }
 
@@ -985,9 +1036,8 @@ static struct fit fit_ramp(const double *blocks, unsigned from, unsigned top)
 }
 
 /* Finds a window up to the end in which lateness grows up to some block, as of
- * a node that becomes hot. usual: as for find_window. */
-static struct window find_ramp(const double *blocks, double usual_noise,
-                               size_t of)
+ * a node that becomes hot. */
+static struct window find_ramp(const double *blocks, const struct noise *noise)
 {
     struct window best = {.chance = 1};
     double most = 0, own = 0;
@@ -997,7 +1047,7 @@ static struct window find_ramp(const double *blocks, double usual_noise,
          from + WINDOW_LEAST <= JUDGE_BLOCKS; from++)
         for (unsigned top = from + 2; top <= JUDGE_BLOCKS; top++) {
             struct fit f = fit_ramp(blocks, from, top);
-            double e = sqrt(fmax(f.variance, usual_noise) / f.spread);
+            double e = sqrt(fmax(f.variance, noise->variance) / f.spread);
             double in = JUDGE_BLOCKS - from, us = 0;
 
             tried++;
@@ -1011,17 +1061,18 @@ static struct window find_ramp(const double *blocks, double usual_noise,
                                    .late_us = us,
                                    .error_us = e * in};
         }
-    if (best.in)
-        best.chance = tried * chance_of_errors(most, own, usual_noise, of);
+    if (best.in) {
+        best.tried = tried / RAMPS;
+        best.chance = best.tried * chance_of_errors(most, own, noise);
+    }
     return best;
 }
 
 /* Finds the window of a series of blocks that stands out most, several
  * stretches of it, or one in which lateness grows at first. Most lateness is
- * there at once, so a growing one has RAMPS of the chance. usual: the median of
- * the variances of `of` like series, or 0. */
-static struct window find_window(const double *blocks, double usual_noise,
-                                 size_t of)
+ * there at once, so a growing one has RAMPS of the chance. */
+static struct window find_window(const double *blocks,
+                                 const struct noise *noise)
 {
     struct window best = {.chance = 1}, many, ramp;
     double sum[JUDGE_BLOCKS + 1] = {0}, squares = 0, most = 0, own = 0;
@@ -1041,7 +1092,7 @@ static struct window find_window(const double *blocks, double usual_noise,
             double s =
                 fmax(squares - late * late * in - usual * usual * out, 0) /
                 (n - 2);
-            double e = sqrt(fmax(s, usual_noise) * (1 / in + 1 / out));
+            double e = sqrt(fmax(s, noise->variance) * (1 / in + 1 / out));
 
             tried++;
             if (!(late - usual > most * e) || !(fabs(usual) < BEFORE * late))
@@ -1052,14 +1103,14 @@ static struct window find_window(const double *blocks, double usual_noise,
                                    .late_us = late * in,
                                    .error_us = e * in};
         }
-    if (best.in)
-        best.chance = tried * chance_of_errors(most, own, usual_noise, of);
-    many = find_stretches(blocks, usual_noise, of);
+    if (best.in) {
+        best.tried = tried / (1 - RAMPS);
+        best.chance = best.tried * chance_of_errors(most, own, noise);
+    }
+    many = find_stretches(blocks, noise);
     if (many.chance < best.chance)
         best = many;
-    ramp = find_ramp(blocks, usual_noise, of);
-    best.chance /= 1 - RAMPS;
-    ramp.chance /= RAMPS;
+    ramp = find_ramp(blocks, noise);
     return ramp.chance < best.chance ? ramp : best;
 }
 
@@ -1212,8 +1263,8 @@ static bool is_host_late(const struct work *w, const struct host *h,
 
 /* Names a host if it is late, in a part of the run or all along. 0 or -1. */
 static int name_node(struct work *w, size_t host, const struct host *h,
-                     double middle, double spread, double within, double usual,
-                     bool *named)
+                     double middle, double spread, double within,
+                     const struct noise *noise, bool *named)
 {
     struct window late = {.in = 0};
     double chance = judge_chance(w->p->n_hosts), mean = h->t.mean - middle;
@@ -1222,9 +1273,9 @@ static int name_node(struct work *w, size_t host, const struct host *h,
 
     if (h->n < 2 || h->n < h->all || w->j->n_judged <= w->p->n_hosts)
         return 0;
-    late = find_window(h->blocks, usual, w->p->n_hosts);
+    late = find_window(h->blocks, noise);
     onset = w->j->processes[h->worst].intervals >= JUDGE_KNOWN_INTERVALS &&
-            late.chance < chance &&
+            stands_out(h->blocks, &late, noise, chance) &&
             is_host_late(w, h, late.late_us, spread, within) &&
             is_host_alike(w, host, late.late_us, &late);
     all_along = mean > errors_of(chance, freedom_of_blocks()) * h->t.error &&
@@ -1251,7 +1302,8 @@ static int name_nodes(struct work *w, bool *named)
 {
     size_t n = w->p->n_hosts;
     struct host *hosts = calloc(n + 1, sizeof(*hosts));
-    double middle, spread, within, usual;
+    struct noise noise = {.blocks = w->blocks, .n = n};
+    double middle, spread, within;
     int rc = hosts ? 0 : -1;
 
     for (size_t p = 0; rc == 0 && p < w->p->n; p++)
@@ -1261,12 +1313,13 @@ static int name_nodes(struct work *w, bool *named)
             hosts[h].blocks[k] /= (double) hosts[h].n;
         hosts[h].t = judge_resample(hosts[h].blocks, JUDGE_BLOCKS);
         w->scratch[h] = neighbours(hosts[h].blocks);
+        w->blocks[h] = hosts[h].blocks;
     }
-    usual = rc == 0 ? stats_median(w->scratch, n) : 0;
+    noise.variance = rc == 0 ? stats_median(w->scratch, n) : 0;
     middle = rc == 0 ? compare_hosts(hosts, n, w->scratch, &spread) : 0;
     within = rc == 0 ? spread_within(w, hosts) : 0;
     for (size_t h = 0; rc == 0 && h < n; h++)
-        rc = name_node(w, h, &hosts[h], middle, spread, within, usual, named);
+        rc = name_node(w, h, &hosts[h], middle, spread, within, &noise, named);
     free(hosts);
     return rc;
 }
@@ -1278,12 +1331,13 @@ static int name_process(struct work *w, size_t p, bool *named)
 {
     struct judge *j = w->j;
     struct judge_process *x = &j->processes[p];
-    const struct window late =
-        find_window(x->own_us, x->usual_noise,
-                    w->role_from[x->role + 1] - w->role_from[x->role]);
-    bool onset = x->intervals >= JUDGE_KNOWN_INTERVALS &&
-                 late.chance < judge_chance(j->n_judged) &&
-                 late.late_us > w->worth_us;
+    const struct noise noise = {.blocks = w->blocks + w->role_from[x->role],
+                                .n = x->likes,
+                                .variance = x->usual_noise};
+    const struct window late = find_window(x->own_us, &noise);
+    bool onset =
+        x->intervals >= JUDGE_KNOWN_INTERVALS && late.late_us > w->worth_us &&
+        stands_out(x->own_us, &late, &noise, judge_chance(j->n_judged));
     struct judge_answer *a;
 
     if ((!onset && !(x->excess_us > x->least_us)) ||
@@ -1489,6 +1543,8 @@ static int judge_all(struct work *w)
     bool *named = calloc(w->p->n + 1, sizeof(*named));
     int rc = named ? name_nodes(w, named) : -1;
 
+    for (size_t i = 0; i < w->p->n; i++)
+        w->blocks[i] = j->processes[w->members[i]].own_us;
     for (size_t p = 0; rc == 0 && p < w->p->n; p++)
         if (j->processes[p].judged && !named[p])
             rc = name_process(w, p, named);
@@ -1588,10 +1644,12 @@ struct judge *judge_run(const struct jp_result *r, const struct jp_processes *p,
     w.scratch = calloc(3 * p->n + JUDGE_BLOCKS, sizeof(*w.scratch));
     w.rest = calloc(run.n_roles + 1, sizeof(*w.rest));
     w.placed = calloc(p->n + 1, sizeof(*w.placed));
+    w.blocks = calloc(p->n + 1, sizeof(*w.blocks));
     w.of_key = calloc((size_t) run.n_keys + 1, sizeof(*w.of_key));
     w.of_item = calloc((size_t) longest_of(&run) + 1, sizeof(*w.of_item));
     if (!j->processes || !w.excess || !w.stall || !w.scratch || !w.rest ||
-        !w.placed || !w.of_key || !w.of_item || sort_members(&w) < 0)
+        !w.placed || !w.blocks || !w.of_key || !w.of_item ||
+        sort_members(&w) < 0)
         goto out;
     scale(&w);
     rc = set_excess(&w);
@@ -1613,6 +1671,7 @@ out:
     free(w.scratch);
     free(w.rest);
     free(w.placed);
+    free(w.blocks);
     free(w.of_key);
     free(w.of_item);
     free(w.stall);

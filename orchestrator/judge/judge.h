@@ -41,9 +41,12 @@
  * blocks in which it is early. A process must exceed its error, and must stand
  * apart from the others by the generalized test for outliers (Rosner 1983), so
  * much that one of JUDGE_FALSE_ALARM clean jobs names anybody, shared out over
- * all processes and questions. Where a few processes do not show how they
- * differ, what is known of GPUs counts (JUDGE_DIFFER_KNOWN), or who costs much
- * (JUDGE_TOLD). The smallest effect is the same threshold.
+ * all processes and questions. Some noise is single events, such as collections
+ * of garbage, which errors do not describe: as many blocks of the role, drawn
+ * by chance, must come to as much as a part of the run as seldom (Chernoff
+ * 1952). Where a few processes do not show how they differ, what is known of
+ * GPUs counts (JUDGE_DIFFER_KNOWN), or who costs much (JUDGE_TOLD). The
+ * smallest effect is the same threshold.
  *
  * Bounds. 4 Mi operations of processes (aggregate/timeline.h), 40 bytes each at
  * most while they are judged. Time is O(n log n) of them. A longer run is

@@ -767,6 +767,49 @@ static void clean(void **state)
     }
 }
 
+/* Of 16 processes six pause now and then: five of them in any block, process 5
+ * in each of the last four ones. */
+static struct judge *make_pauses(uint64_t seed, bool timed)
+{
+    struct simjob_random random = {seed};
+    bool pause[16][400] = {{false}};
+    struct judge *j;
+    uint32_t c;
+
+    begin(16, timed);
+    c = add_comm(0, 16);
+    for (unsigned i = 0; i < 30; i++)
+        pause[6 + 2 * (i % 5)][random_below(&random, 400)] = true;
+    for (unsigned i = 0; i < 4; i++)
+        pause[5][356 + 12 * i] = true;
+    for (unsigned i = 0; i < 400; i++) {
+        for (uint32_t p = 0; p < 16; p++)
+            run.clock[p] +=
+                1000 + 300 * random_unit(&random) +
+                (pause[p][i] ? 3000 + 900 * random_unit(&random) : 0);
+        meet(c, 0, 100);
+    }
+    assert_int_equal(processes_init_nodes(&run.processes, &run.result, NULL),
+                     0);
+    j = judge_run(&run.result, &run.processes, run.clock[0]);
+    assert_non_null(j);
+    return j;
+}
+
+/* Pauses that are close to each other by chance are no lateness since the first
+ * one: the blocks of the others show how often a block has one. */
+static void pauses(void **state)
+{
+    (void) state;
+    for (uint64_t seed = 1; seed < 9; seed++) {
+        struct judge *j = make_pauses(seed, seed % 2);
+
+        assert_true(judge_speaks(j));
+        assert_int_equal(j->n, 0);
+        end(j);
+    }
+}
+
 /* --- roles of a few ------------------------------------------------------- */
 
 /* n processes of one role, each in 400 operations; the last `late` of them
@@ -1373,6 +1416,7 @@ int main(void)
         cmocka_unit_test(names),
         cmocka_unit_test(cost),
         cmocka_unit_test(clean),
+        cmocka_unit_test(pauses),
         cmocka_unit_test(parts),
         cmocka_unit_test(half),
         cmocka_unit_test(crossing),
