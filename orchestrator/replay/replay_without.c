@@ -857,6 +857,10 @@ int replay_scaled(struct replay *x, const double *rate, double from,
                          : x->by_order ? fmaxf((float) rate[p], -was)
                                        : was * (float) rate[p];
 
+            if (x->events[i].place) { /* of one launch: one interval */
+                own[i] = own[i - 1];
+                continue;
+            }
             own[i] = was + more;
             added_us[p] += (double) more;
         }
