@@ -108,7 +108,6 @@ struct replay_state {
     double replayed_us; /* the replayed length of the same one, with nothing
                            changed */
     double run_us;      /* the replayed length of the run; 0: none */
-    double share;       /* share of the recorded operations in `events` */
 };
 
 enum replay_kind {

@@ -427,7 +427,6 @@ int replay_build(struct replay *x, struct replay_state *state)
         rc = put_sources(x, p, sources + from, at - from, horizon_us);
     }
     x->first[x->p->n] = x->n_events;
-    state->share = all ? (double) x->n_events / (double) all : 0;
     state->part = all > known || known > REPLAY_EVENTS;
     operations_fini(&whole);
     x->from = NULL;
