@@ -96,22 +96,24 @@ int clockgraph_solve(struct clockgraph_edge *edges, size_t n_edges,
 
 struct timeline;
 
-/* Thresholds of a report's sentences on clocks; insight/limits.c has the
- * reasons. Starts and times contradict each other from this share of the
- * operations on, if there are at least so many. */
+/* Starts and times contradict each other if they show different ranks as the
+ * last one in a larger share of the operations. In healthy runs, waits that
+ * overlap computation cause a tenth of that. */
 #define CLOCKS_DISAGREE_SHARE 0.25
+/* With fewer operations the error of that share is as large as the share. */
 #define CLOCKS_DISAGREE_LEAST 20
 /* Probes are in doubt if by them more than CLOCKS_TORN_SHARE of the operations
  * do not overlap, while by the collectives fewer than CLOCKS_TORN_LEFT times as
- * many do not. */
+ * many do not. A wrong stamp separates single operations; a wrong clock
+ * separates all operations that are shorter than its error. */
 #define CLOCKS_TORN_SHARE 0.1
 #define CLOCKS_TORN_LEFT 0.1
-/* Operations that do not overlap on one clock are reported from this share on.
- * A map by collectives is as uncertain as the gap that no more than this share
- * of them exceeds. */
+/* Operations that do not overlap on one clock are reported if they are a larger
+ * share, as a few stamps are late on any busy host. A map by collectives is as
+ * uncertain as the gap that no more than this share of them exceeds. */
 #define CLOCKS_TORN_TOLD 0.05
-/* From this share on, other operations are taken to be wrong although they
- * overlap. */
+/* If more of a node's collectives do not overlap, others are taken to be wrong
+ * although they overlap: wrong stamps that contradict nothing move the line. */
 #define CLOCKS_TORN_DOUBT 0.005
 
 /* How well the times of different nodes fit together. In a collective that no

@@ -212,21 +212,23 @@ static int by_start(const void *a, const void *b, void *arg)
     return x < y ? -1 : x > y;
 }
 
-/* Whether an attempt and a group have processes on one host. The writers are
- * sorted by host. */
-static bool share_host(const struct generations *g, int64_t attempt,
-                       size_t group)
+static int64_t attempt_of(const struct generations *g, size_t i)
 {
-    bool of_attempt = false, of_group = false;
+    return g->writers[group_of(g, i)].attempt;
+}
+
+/* Whether an attempt and the next one have processes on one host. The writers
+ * are sorted by host. */
+static bool share_host(const struct generations *g, int64_t attempt)
+{
+    bool of_attempt = false, of_next = false;
 
     for (size_t i = 0; i < g->n; i++) {
-        size_t own = group_of(g, i);
-
         if (!i || strcmp(process_of(g, i - 1)->host, process_of(g, i)->host))
-            of_attempt = of_group = false;
-        of_attempt |= g->writers[own].attempt == attempt;
-        of_group |= own == group;
-        if (of_attempt && of_group)
+            of_attempt = of_next = false;
+        of_attempt |= attempt_of(g, i) == attempt;
+        of_next |= attempt_of(g, i) == attempt + 1;
+        if (of_attempt && of_next)
             return true;
     }
     return false;
@@ -242,22 +244,30 @@ static bool has_task(const struct generations *g, int64_t attempt, size_t of)
     while (i && !strcmp(process_of(g, i - 1)->host, p->host))
         i--;
     for (; i < g->n && !strcmp(process_of(g, i)->host, p->host); i++)
-        if (g->writers[group_of(g, i)].attempt == attempt &&
+        if (attempt_of(g, i) == attempt &&
             process_of(g, i)->procid == p->procid)
             return true;
     return false;
 }
 
-/* Whether each process of a group is of a task that had a process in the
- * attempt, too. */
-static bool has_same_tasks(const struct generations *g, int64_t attempt,
-                           size_t group)
+/* Whether each process of the attempt after this one is of a task that had a
+ * process in this one, too. */
+static bool has_same_tasks(const struct generations *g, int64_t attempt)
 {
     for (size_t i = 0; i < g->n; i++)
-        if (group_of(g, i) == group &&
+        if (attempt_of(g, i) == attempt + 1 &&
             (process_of(g, i)->procid < 0 || !has_task(g, attempt, i)))
             return false;
     return true;
+}
+
+/* Whether a process of the attempt did not end properly. */
+static bool is_cut(const struct generations *g, int64_t attempt)
+{
+    for (size_t i = 0; i < g->n; i++)
+        if (g->writers[i].cut && attempt_of(g, i) == attempt)
+            return true;
+    return false;
 }
 
 /* Numbers the generations. Returns how many there are; 1 if any two that follow
@@ -266,9 +276,8 @@ static bool has_same_tasks(const struct generations *g, int64_t attempt,
 static int64_t number_groups(struct generations *g, int64_t *cuts)
 {
     size_t n = 0;
-    int64_t attempt = 0;
-    uint64_t end_us;
-    bool cut;
+    int64_t last = 0;
+    uint64_t end_us = UINT64_MAX;
 
     for (size_t i = 0; i < g->n; i++) {
         g->writers[i].attempt = -1;
@@ -276,27 +285,22 @@ static int64_t number_groups(struct generations *g, int64_t *cuts)
             g->by_time[n++] = i;
     }
     qsort_r(g->by_time, n, sizeof(*g->by_time), by_start, g->writers);
-    end_us = g->writers[g->by_time[0]].to_us;
-    cut = g->writers[g->by_time[0]].cut;
-    g->writers[g->by_time[0]].attempt = 0;
-    for (size_t i = 1; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct writer *w = &g->writers[g->by_time[i]];
 
-        if (w->from_us > end_us) {
-            if (cut ? !share_host(g, attempt, g->by_time[i])
-                    : !has_same_tasks(g, attempt, g->by_time[i]))
-                return 1;
-            *cuts += cut;
-            attempt++;
-            cut = false;
-            end_us = w->to_us;
-        }
-        w->attempt = attempt;
-        cut |= w->cut;
-        if (w->to_us > end_us)
+        last += w->from_us > end_us;
+        w->attempt = last;
+        if (!i || w->to_us > end_us)
             end_us = w->to_us;
     }
-    return attempt + 1;
+    for (int64_t attempt = 0; attempt < last; attempt++) {
+        bool cut = is_cut(g, attempt);
+
+        if (cut ? !share_host(g, attempt) : !has_same_tasks(g, attempt))
+            return 1;
+        *cuts += cut;
+    }
+    return last + 1;
 }
 
 /* Looks for generations, and sets the attempts of the files' processes if there

@@ -780,7 +780,7 @@ static int analyse_result(struct jp_insight *x, const struct jp_nodes *nodes,
     found = x->findings.n;
     findings_drop_doubtful(&x->findings);
     if (rc == 0)
-        rc = whatif_findings(r, p, x->judge, &x->findings, &x->replay);
+        rc = whatif_findings(r, p, x->judge, &x->findings);
     if (x->judge)
         judge_drop_replay(x->judge);
     if (x->findings.n < found) { /* whose lateness was not stated */

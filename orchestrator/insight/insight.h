@@ -236,7 +236,6 @@ struct jp_insight {
     struct jp_netcells network;      /* empty if it was not judged */
     struct jp_expected_bw *expected; /* by the result's cells */
     struct judge *judge;             /* own times (judge.h); NULL: not judged */
-    struct replay_state replay;      /* all zeros if nothing was replayed */
     bool judged; /* false: nothing but hangs was looked for, because the records
                   * of several runs are mixed, or NCCL reported too few of the
                   * collectives */

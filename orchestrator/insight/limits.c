@@ -1,19 +1,22 @@
 /* limits.c - the table of limits.
  *
- * Text and reason of a row are printed on the page ("how the verdict is
- * decided"), so they are for readers; what follows here is for those who change
- * a value. A value is either a size (below it the fault is not worth a search)
- * or a significance: a number of deviations, or a chance (above it the fault
- * may be an accident). A larger size or number, or a smaller chance, misses
- * more faults; the opposite accuses more healthy ranks.
+ * The page prints the text and the reason of each row ("How the verdict is
+ * decided"), so write them for users. What follows is for those who change a
+ * value. Some values are sizes: a smaller fault is not worth a search. The
+ * others say how sure a finding must be: a number of deviations, or a chance
+ * that the fault is an accident. With a larger size or number, or a smaller
+ * chance, more faults are missed. With the opposite, more healthy ranks are
+ * accused.
  * tests/insight/table.test counts both errors over simulated jobs; run it after
  * each change.
  */
 #include "orchestrator/insight/limits.h"
 
 #include "orchestrator/aggregate/aggregate.h"
-#include "orchestrator/aggregate/clocks.h"
+#include "common/clockmap.h"
 #include "orchestrator/judge/judge.h"
+
+_Static_assert(CLOCKMAP_SURE == 3, "crash_clocks_min says three times");
 
 /* A row is name, value, unit, text, reason. */
 /* clang-format off */
@@ -36,7 +39,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"crash_clocks_min", 1000000, JP_LIMIT_IS_US,
          "... and as the first of all nodes if the first failure of another "
          "node was more than {} later; if clocks were compared, a lead of "
-         "crash_node_min plus clock_sure times their uncertainty is enough",
+         "crash_node_min plus three times their uncertainty is enough",
          "clocks kept by NTP differ by milliseconds, other clocks by a "
          "second; Slurm's times are in whole seconds"},
     [JP_LIMIT_CRASH_ALONE] =
@@ -44,44 +47,6 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "FAILED where SIGKILL ended a task and the next one, also "
          "killed, ended more than {} later",
          "whatever ends a step reaches all its nodes within a few seconds"},
-    /* --- clocks: values are shared with aggregate/clocks.h ---------------- */
-    [JP_LIMIT_CLOCK_SURE] =
-        {"clock_sure", CLOCKMAP_SURE, JP_LIMIT_IS_NUMBER,
-         "Times of two nodes count as different, and a rank as last by "
-         "its start, if they differ by more than {} times the "
-         "uncertainty of the clocks",
-         "the uncertainty is that of one window's line; none of 120 simulated "
-         "runs exceeded three times that"},
-    [JP_LIMIT_CLOCK_DISAGREE] =
-        {"clock_disagree_max", CLOCKS_DISAGREE_SHARE, JP_LIMIT_IS_SHARE,
-         "Starts and times contradict each other if they show "
-         "different ranks as the last in more than {} of the "
-         "operations",
-         "waits that overlap computation cause a tenth of that in healthy "
-         "runs"},
-    [JP_LIMIT_CLOCK_COMPARED] =
-        {"clock_compared_min", CLOCKS_DISAGREE_LEAST, JP_LIMIT_IS_NUMBER,
-         "... unless fewer than {} operations have both",
-         "with fewer, the error of the share is as large as the share"},
-    [JP_LIMIT_CLOCK_TORN] =
-        {"clock_torn_max", CLOCKS_TORN_SHARE, JP_LIMIT_IS_SHARE,
-         "Clocks are as uncertain as probes and collectives differ if more "
-         "than {} of the operations do not overlap by the probes, and fewer "
-         "than a tenth as many by the collectives",
-         "a wrong stamp separates single operations, a wrong clock separates "
-         "all operations shorter than its error"},
-    [JP_LIMIT_CLOCK_TOLD] =
-        {"clock_torn_told", CLOCKS_TORN_TOLD, JP_LIMIT_IS_SHARE,
-         "Operations that do not overlap on one clock are reported if "
-         "they are more than {} of all",
-         "a few stamps are late on any busy host"},
-    [JP_LIMIT_CLOCK_DOUBT] =
-        {"clock_doubt_min", CLOCKS_TORN_DOUBT, JP_LIMIT_IS_SHARE,
-         "By collectives a clock's uncertainty is half of their time if "
-         "more than {} of a node's collectives do not overlap, and the "
-         "distance between them if clock_torn_told is also exceeded",
-         "where some wrong stamps contradict others, more of them contradict "
-         "none and move the line"},
     /* --- missing records -------------------------------------------------- */
     [JP_LIMIT_COVERAGE] =
         {"coverage_min", 0.99, JP_LIMIT_IS_SHARE,

@@ -1,9 +1,15 @@
-/* limits.h - every limit that decides a verdict or a finding, with its reason.
+/* limits.h - the limits that decide a finding or the verdict, with their
+ * reasons.
  *
- * The page lists them under "how the verdict is decided". A limit is added as a
- * constant here and a row of limits.c or limits_rows.h. Those of features are
- * rows in their folders (`limits` of struct feature), which the page lists
- * after these.
+ * report.html lists them at its foot ("How the verdict is decided"). To add
+ * one, add a constant here and a row to limits.c or limits_rows.h. A feature
+ * keeps its limits in its own folder (`limits` of struct feature). The page
+ * lists these after the rows of this table.
+ *
+ * Own times and clocks have constants of their own, with their reasons, in
+ * orchestrator/judge/judge.h and orchestrator/aggregate/clocks.h. One of them
+ * has a row here only if a rule of this room, or a document for users, refers
+ * to it.
  */
 #ifndef JP_INSIGHT_LIMITS_H
 #define JP_INSIGHT_LIMITS_H
@@ -15,12 +21,6 @@ enum jp_limit_id {
     JP_LIMIT_CRASH_NODE,
     JP_LIMIT_CRASH_CLOCKS,
     JP_LIMIT_CRASH_ALONE,
-    JP_LIMIT_CLOCK_SURE,
-    JP_LIMIT_CLOCK_DISAGREE,
-    JP_LIMIT_CLOCK_COMPARED,
-    JP_LIMIT_CLOCK_TORN,
-    JP_LIMIT_CLOCK_TOLD,
-    JP_LIMIT_CLOCK_DOUBT,
     JP_LIMIT_COVERAGE,
     JP_LIMIT_WHOLE,
     JP_LIMIT_BAD_LINES,
@@ -60,9 +60,6 @@ enum jp_limit_id {
     JP_LIMIT_PHASE_TIMES,
     JP_LIMIT_OWN_ALARM,
     JP_LIMIT_OWN_WORTH,
-    JP_LIMIT_OWN_STALL,
-    JP_LIMIT_OWN_WHOLE,
-    JP_LIMIT_OWN_OVERLAP,
     JP_LIMIT_STATED,
     JP_LIMIT_HIDDEN_OPS,
     JP_LIMIT_HIDDEN_OVERLAP,
@@ -132,12 +129,12 @@ enum jp_limit_unit {
 };
 
 struct jp_limit {
-    const char *name; /* its name in documents and reports */
-    double value;     /* a share is 0 to 1 */
+    const char *name; /* as documents and reports call it */
+    double value;     /* a share is between 0 and 1 */
     enum jp_limit_unit unit;
-    const char *text; /* what the limit decides: a clause that has {} once, in
-                         the place of the value */
-    const char *reason;
+    const char *text;   /* what the limit decides; {} stands for the value, and
+                           occurs once */
+    const char *reason; /* why it has that value */
 };
 
 extern const struct jp_limit limits_table[JP_N_LIMITS];

@@ -33,21 +33,6 @@
          "... nor unless the run would be shorter without it by more than {}",
          "GPUs of one kind at one clock limit differ by about a percent "
          "anyway"},
-    [JP_LIMIT_OWN_STALL] =
-        {"own_stall_min", JUDGE_STALL_US, JP_LIMIT_IS_US,
-         "... nor for single intervals, unless these are longer than {}",
-         "interrupts and page faults take less on every rank"},
-    [JP_LIMIT_OWN_WHOLE] =
-        {"own_whole_min", JUDGE_WHOLE, JP_LIMIT_IS_SHARE,
-         "... nor unless more than {} of the operations have all their "
-         "members, in an order that all of them share",
-         "without them it is not known who waited for whom"},
-    [JP_LIMIT_OWN_OVERLAP] =
-        {"own_clock_max", JUDGE_OVERLAP, JP_LIMIT_IS_NUMBER,
-         "... nor, of records without start and end, if the clocks of own "
-         "times run for more than {} times the length of the run",
-         "operations that overlap computation are counted several times; the "
-         "length of a run is only known to some percent"},
     /* --- what an all-clear may state (verdict.c) */
     [JP_LIMIT_STATED] =
         {"stated_max", 0.03, JP_LIMIT_IS_SHARE,

@@ -1,6 +1,6 @@
-/* looks.h - what is looked for in a step's result: hangs, spread of messages
- * and work, slow networks. Late ranks are in late.h, stalls in stalls.h, GPUs
- * in verdict.h. */
+/* looks.h - the searches for faults in a step's result: hangs, uneven messages
+ * and work, own times, slow networks. Late ranks are in late.h, stalls in
+ * stalls.h, GPUs in verdict.h. */
 #ifndef JP_INSIGHT_LOOKS_H
 #define JP_INSIGHT_LOOKS_H
 
@@ -22,13 +22,15 @@
 /* Looks for a hang, and appends a finding.
  *
  * The recorder's operations in flight come with the result. NCCL Inspector
- * records ended operations only. With its logs, a step whose tasks did not end
- * well is a hang if nothing had ended for JP_HANG_US before its nodes' finish.
- * Counts of operations (hang.c) then show which communicator stopped first, if
- * they can. The end of a folder of logs is unknown. There, a communicator was
- * the first to hang if it stopped before all its likes, if these agree with
- * each other, and if the difference is at most one step's operations; but not
- * if it did fewer operations in every step.
+ * records ended operations only. By its logs a step hung if its tasks did not
+ * end well and no operation ended in the last JP_HANG_US before its nodes
+ * finished. The numbers of operations (hang.c) may then show which communicator
+ * stopped first.
+ *
+ * Of a folder of logs without a step the end is unknown. There a communicator
+ * hung first if all communicators like it did more operations than it, these
+ * agree with each other, and it lacks the operations of one step of the program
+ * at most. It did not hang if it did fewer operations in every step.
  *
  * whole: no record is missing; only then a missing record means something.
  * nodes may be NULL. 0, or -1: no memory.
@@ -40,12 +42,10 @@ int hang_findings(const struct jp_result *result,
 
 /* --- how the program spreads its messages and its work ------------------- */
 
-/* Appends small_messages if messages below SMALL bytes take much of the
- * network's time, imbalance if a rank receives far more by Send and Recv than
- * its communicator's mean, and what stages_findings appends.
- *
- * Call it after late ranks were looked for. 0, or -1: no memory.
- */
+/* Appends small_messages if small messages take much of the network's time,
+ * imbalance if a rank receives far more by Send and Recv than the mean of its
+ * communicator, and what stages_findings appends. Call it after the search for
+ * late ranks. 0, or -1: no memory. */
 int load_findings(const struct jp_result *result,
                   const struct jp_processes *processes,
                   const struct judge *judge, const struct jp_lateness *lateness,
@@ -73,8 +73,8 @@ int stages_findings(const struct jp_result *result,
                     const struct jp_lateness *lateness,
                     struct jp_findings *findings);
 
-/* phases.c: sets the phase of each finding of a late rank, or of one that
- * stops, where one phase stands out. 0, or -1: no memory. */
+/* phases.c: sets the phase of the training step in which a rank is late or
+ * stalls, in each finding of one phase that stands out. 0, or -1: no memory. */
 int phases_findings(const struct jp_result *result,
                     const struct jp_processes *processes,
                     struct jp_findings *findings);
@@ -88,50 +88,53 @@ int turns_findings(const struct jp_result *result,
 
 /* --- own times ------------------------------------------------------------ */
 
-/* Returns true if own times say who is late: the judge speaks (judge_speaks),
- * nothing keeps it silent (owntime_why_silent), and all operations were
- * recorded. Sums of waits are asked where it does not, by durations alone, and
- * of processes that hardly anybody shares the work of (is_contradicted of
- * blame.c). judge may be NULL. */
+/* Returns true if own times decide who is late: names may be given
+ * (judge_speaks), there is no reason against it (owntime_why_silent), and all
+ * operations were recorded. Otherwise sums of waits decide. They are also asked
+ * by durations alone, and about processes that share their work with hardly any
+ * other (is_contradicted of blame.c). judge may be NULL. */
 bool owntime_speaks(const struct jp_result *result, const struct judge *judge,
                     const struct jp_findings *findings);
 
-/* Returns what names a process late, all along or in a part of the run, or a
- * host. NULL: it is not named. */
+/* Return the answer by which a process is late, all along or in a part of the
+ * run, or a host is. NULL: it is not late. */
 const struct judge_answer *owntime_late(const struct judge *judge,
                                         size_t process);
 const struct judge_answer *owntime_node(const struct judge *judge, size_t host);
 
-/* Appends the finding of such an answer. 0, or -1: no memory. */
+/* Appends a finding for such an answer. 0, or -1: no memory. */
 int owntime_add(const struct jp_result *result,
                 const struct jp_processes *processes, const struct judge *judge,
                 const struct judge_answer *answer,
                 struct jp_findings *findings);
 
-/* owntime.c: appends late ranks and nodes by their own times
- * (orchestrator/judge/judge.h) that are not named yet, if nothing was found
- * that decides the verdict, other than late ranks and stalls; so call it last.
- * 0, or -1: no memory. */
+/* owntime.c: appends ranks and nodes that are late by their own times
+ * (orchestrator/judge/judge.h) and have no finding yet. It appends none if
+ * another finding decides the verdict and may be the reason; findings of late
+ * ranks and stalls are none (explains() in owntime.c). Call it last. 0, or -1:
+ * no memory. */
 int owntime_findings(const struct jp_result *result,
                      const struct jp_processes *processes,
                      const struct judge *judge, struct jp_findings *findings);
 
-/* Returns why nobody may be named by a usable judge; NULL: he may. A part of
- * the run is no reason: what was found in it holds. */
+/* Returns why own times must not name a process although the judge is usable;
+ * NULL: they may. That only a part of the run was judged is no reason, as what
+ * was found in it holds. */
 const char *owntime_why_silent(const struct jp_result *result,
                                const struct judge *judge);
 
-/* What own times say of a group of processes. */
+/* Whether a group of processes computes longer than others, by own times. */
 enum jp_own_word {
     JP_OWN_UNKNOWN,
-    JP_OWN_NOT,   /* they are not longer by half of what sums of waits say */
-    JP_OWN_MAYBE, /* they are, but it may be chance, or not worth a search */
-    JP_OWN_SO     /* they are, whatever sums of waits say */
+    JP_OWN_NOT,   /* by less than half of what sums of waits say */
+    JP_OWN_MAYBE, /* by more, but that may be chance, or not worth a search */
+    JP_OWN_SO     /* by so much that it needs no sums of waits */
 };
 
-/* Asks own times whether a group of processes computes longer than others.
- * judge may be NULL. side, questions: judge_compare. by_us: how much longer, as
- * sums of waits have it. *group: what own times have, unless unknown. */
+/* Compares a group of processes with others by own times. judge may be NULL.
+ * side, questions: as in judge_compare. by_us: by how much the group computes
+ * longer, according to sums of waits. *group: the same by own times; not set if
+ * unknown. */
 enum jp_own_word owntime_ask(const struct jp_result *result,
                              const struct jp_processes *processes,
                              const struct judge *judge,
@@ -147,11 +150,11 @@ int owntime_fill(const struct jp_result *result,
 
 /* --- silence: from the last operation to the end of the tasks ------------ */
 
-/* Logs of ended operations show a hang only because they stop. The length of
- * the silence distinguishes it from a pause of the program: it is compared
- * with the longest silence before. If the nodes' clocks are far apart
- * (limits.h), all times are those of the clock that is ahead, and only
- * operations of its node count. */
+/* Logs of ended operations show a hang only in that they stop. A pause of the
+ * program looks the same, so the length of the silence is compared with the
+ * longest one before. If the nodes' clocks are far apart (clock_apart_min of
+ * limits.c), only the operations of one node count: of that whose clock is
+ * ahead. */
 struct jp_silence {
     bool ended_well; /* all tasks ended without an error, so the step did not
                         hang */
@@ -170,13 +173,10 @@ int silence_measure(const struct jp_result *result,
 
 /* Looks for a network that became slower at some time, became slower all the
  * time, is slower than expected, or is slower in some communicators than in
- * their likes. Only the first of these that explains enough becomes a finding,
- * because a network that is slow from some time on is also slow against the
- * baseline.
- *
- * Appends the findings. Names a node if only communicators with that node are
- * slow. 0, or -1: no memory.
- */
+ * others like them. Appends a finding for the first of these that explains
+ * enough, because a network that is slow from some time on is also slower than
+ * the baseline. Names a node if only communicators with that node are slow. 0,
+ * or -1: no memory. */
 int network_findings(const struct jp_result *result,
                      const struct jp_processes *processes,
                      const struct jp_netserieses *list,
@@ -196,42 +196,42 @@ struct network {
     bool *healthy; /* [communicator] it has series, and none of them is slow */
     size_t *slow_at, *healthy_at; /* [host] communicators */
     size_t *stamp;
-    double likes_least; /* how much slower than similar links a link must be to
-                           be found; 0: none was compared */
+    double likes_least; /* a link is found if it is slower than similar links
+                           by this share; 0: none was compared */
     bool waits; /* ranks are late, so Send and Recv cannot be compared */
 };
 
-/* Names the node, or the two nodes that are slow together and not with others,
- * if the communicators show it: ", all with node X and no other", or "". */
+/* Formats which node has all slow communicators, or which two nodes are slow
+ * with each other and not with the rest: ", all with node X and no other". ""
+ * if the communicators do not show it. */
 void netgroups_describe_hosts(struct network *w, struct jp_finding *f,
                               char *buf, size_t size);
 
-/* netgroups.c: groups with an AlltoAll, and nodes with Send and Recv, that take
- * longer than those of their likes.
+/* netgroups.c: compares groups that do an AlltoAll, and pairs of ranks that
+ * exchange Send and Recv, with similar ones.
  *
- * An AlltoAll waits for its last rank, so the network's time is that of the
- * rank that comes last. NCCL reports an AlltoAll in one of two ways. As a
- * collective: then the median of the operations' shortest times counts. As a
- * Send and a Recv for every pair: then the fastest messages of the group's
- * fastest rank count (p2p_fast_gbs). Similar groups have the same shape, label,
- * function and size.
- *
- * Send and Recv: a message waits for both sides, so the side that comes last
- * shows the network's time: the faster side's fastest messages (fast_gbs).
- * Similar pairs are the same two ranks in communicators of the same shape,
- * label and size (the same step of each pipeline); if there are few of these,
- * any two ranks. A pair is slow if it takes longer than their median by
- * `net_pairs_min` and by far more than they differ. If slow pairs share no
- * node, or if ranks are late, the program waits and not the network, and
- * nothing is reported.
+ * - AlltoAll. It waits for its last rank, so the last rank's time is that of
+ *   the network. NCCL reports an AlltoAll in one of two ways. If it is a
+ *   collective, the median of the operations' shortest times counts. If it is a
+ *   Send and a Recv for each pair, the fastest messages of the group's fastest
+ *   rank count (p2p_fast_gbs). Similar groups have the same shape, label,
+ *   function and size.
+ * - Send and Recv. A message waits for both sides, so the side that comes last
+ *   shows the network's time. The fastest messages of the faster side count
+ *   (fast_gbs). Similar pairs are the same two ranks in communicators of the
+ *   same shape, label and size: the same step of each pipeline. If there are
+ *   few of these, all pairs of ranks count. A pair is slow if it takes longer
+ *   than their median by `net_pairs_min`, and by far more than they differ.
+ *   Nothing is reported if the slow pairs share no node, or if ranks are late:
+ *   then the program waits, and not the network.
  */
 
-/* Appends one finding at most: on slow groups, else on slow pairs, with the
- * node or the two nodes that they share. 0, or -1: no memory. */
+/* Appends one finding at most: slow groups, or else slow pairs, with the node
+ * or the two nodes that they share. 0, or -1: no memory. */
 int netgroups_findings(struct network *w);
 
-/* Returns true if so many pairs of ranks exchange Send and Recv in a
- * communicator that it is an AlltoAll, and neither a ring nor a pipeline. */
+/* Returns true if Send and Recv of a communicator are an AlltoAll: more pairs
+ * of ranks exchange messages than in a ring or a pipeline. */
 static inline bool netgroups_is_exchange(size_t pairs, size_t n_ranks)
 {
     return n_ranks > 2 &&

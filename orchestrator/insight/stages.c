@@ -331,11 +331,14 @@ static void add_chain(struct stages *s, size_t edge, const uint32_t *into)
 
     add_process(s, x, s->edges[edge].from);
     while (edge != SIZE_MAX && x->n < MAX_STAGES) {
+        size_t process = s->edges[edge].to;
+
         comms[x->n_comms++] = s->edges[edge].comm;
-        add_process(s, x, s->edges[edge].to);
-        edge = only_edge(s, s->edges[edge].to);
-        if (edge != SIZE_MAX && into[s->edges[edge].to] != 1)
-            edge = SIZE_MAX;
+        add_process(s, x, process);
+        edge = only_edge(s, process);
+        if (edge != SIZE_MAX &&
+            (into[process] != 1 || into[s->edges[edge].to] != 1))
+            edge = SIZE_MAX; /* another chain begins with it */
     }
     x->comms = x->processes + x->n;
     memcpy(x->comms, comms, x->n_comms * sizeof(*comms));

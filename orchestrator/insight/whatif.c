@@ -309,15 +309,14 @@ static int ask(struct whatif *w, struct replay *x, bool minor)
 
 int whatif_findings(const struct jp_result *result,
                     const struct jp_processes *processes,
-                    const struct judge *judge, struct jp_findings *findings,
-                    struct replay_state *state)
+                    const struct judge *judge, struct jp_findings *findings)
 {
     struct whatif w = {.r = result, .p = processes, .findings = findings};
     bool any = false, own = judge && judge->replay;
+    struct replay_state state = {0};
     struct replay *x;
     int rc = 0;
 
-    *state = (struct replay_state){0};
     for (size_t i = 0; i < findings->n; i++) {
         /* Unless a replay succeeds, all waits are an upper bound of the gain.
          */
@@ -336,16 +335,16 @@ int whatif_findings(const struct jp_result *result,
     /* by durations alone the judge replays, too: only an upper bound */
     if (!result->n_timelines || (own && judge->replay_state.by_order))
         return 0;
-    x = own ? judge->replay : replay_create(result, processes, state);
+    x = own ? judge->replay : replay_create(result, processes, &state);
     if (!x)
         return -1;
     if (own)
-        *state = judge->replay_state;
+        state = judge->replay_state;
     /* a clock was set in between: its times are not those of the run */
-    if (findings->run_us > 0 && state->run_us > 2 * findings->run_us)
-        state->usable = false;
-    w.part = state->part;
-    if (state->usable)
+    if (findings->run_us > 0 && state.run_us > 2 * findings->run_us)
+        state.usable = false;
+    w.part = state.part;
+    if (state.usable)
         rc = ask(&w, x, false) < 0 || ask(&w, x, true) < 0 ? -1 : 0;
     whatif_clear(&w);
     if (!own)

@@ -14,11 +14,9 @@ enum { WHATIF_FINDINGS = 8 }; /* the first so many findings are replayed */
  * saves less than `late_told_min`, by own times `own_cost_min`, neither alone
  * nor after the others, are dropped. The run is replayed where a finding names
  * a cause that a replay can take away: by the judge's replay if it has one.
- * *state, of the replay, is all zeros else. judge: may be NULL. 0, or -1
- * without memory. */
+ * judge: may be NULL. 0, or -1 without memory. */
 int whatif_findings(const struct jp_result *result,
                     const struct jp_processes *processes,
-                    const struct judge *judge, struct jp_findings *findings,
-                    struct replay_state *state);
+                    const struct judge *judge, struct jp_findings *findings);
 
 #endif

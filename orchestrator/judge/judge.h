@@ -124,7 +124,8 @@ enum { JUDGE_KNOWN_INTERVALS = 4 * JUDGE_BLOCKS };
  * waits for the slowest of them: where all vary by 2 %, up to 6 %. */
 #define JUDGE_TURNS 0.09
 /* Clocks that run longer than the job by more count time twice: operations
- * overlap computation. */
+ * overlap computation. A smaller excess may be an error of the job's length,
+ * which is only known to some percent. */
 #define JUDGE_OVERLAP 1.05
 
 enum judge_kind {

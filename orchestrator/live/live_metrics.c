@@ -1,12 +1,9 @@
 /* live_metrics.c - the metrics that only a running step has. */
 #include "orchestrator/live/live_metrics.h"
 
-#define STEP_LABELS                                                            \
-    METRICS_LABEL("jobid"), METRICS_LABEL("step"), METRICS_LABEL("node")
-
 /* In the order of LIVE_METRIC_ALERTS. */
 static const struct jp_column of_node[] = {
-    STEP_LABELS,
+    METRICS_STEP_LABELS,
     METRICS_ROW("jobprof_alerts_total", METRICS_COUNTER, NULL, METRICS_RUNNING,
                 "Messages to the user about hangs of the job; one node "
                 "reports them."),
@@ -29,7 +26,7 @@ const struct jp_table live_node_metrics = {
 };
 
 static const struct jp_column of_state[] = {
-    STEP_LABELS,
+    METRICS_STEP_LABELS,
     METRICS_LABEL("state"),
     METRICS_ROW("jobprof_ranks", METRICS_GAUGE, NULL, METRICS_RUNNING,
                 "Ranks of the node in a state."),
@@ -42,7 +39,7 @@ const struct jp_table live_state_metrics = {
 
 /* In the order of LIVE_METRIC_BYTES. */
 static const struct jp_column of_rank[] = {
-    STEP_LABELS,
+    METRICS_STEP_LABELS,
     METRICS_LABEL("rank"),
     METRICS_ROW("jobprof_operation_bytes_total", METRICS_COUNTER, "bytes",
                 METRICS_RUNNING,

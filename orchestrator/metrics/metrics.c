@@ -17,16 +17,11 @@
 #include "common/utf8.h"
 #include "common/vector.h"
 
-/* Labels of all metrics of ours, and of those with Inspector's names in its
- * order; our labels step and rank follow. So Inspector's dashboards work. */
-#define STEP_LABELS                                                            \
-    METRICS_LABEL("jobid"), METRICS_LABEL("step"), METRICS_LABEL("node")
-
 /* Metrics that a running step and its report have in common. */
 #define BOTH (METRICS_RUNNING | METRICS_REPORT)
 
 static const struct jp_column of_step[] = {
-    STEP_LABELS,
+    METRICS_STEP_LABELS,
     METRICS_LABEL("user"),
     METRICS_LABEL("account"),
     METRICS_LABEL("partition"),
@@ -40,7 +35,7 @@ const struct jp_table metrics_step = {
 };
 
 static const struct jp_column of_verdict[] = {
-    STEP_LABELS,
+    METRICS_STEP_LABELS,
     METRICS_LABEL("verdict"),
     METRICS_ROW("jobprof_verdict", METRICS_GAUGE, NULL, BOTH,
                 "1 for the step's current verdict."),
@@ -52,7 +47,7 @@ const struct jp_table metrics_verdict = {
 };
 
 static const struct jp_column of_finding[] = {
-    STEP_LABELS,
+    METRICS_STEP_LABELS,
     METRICS_LABEL("kind"),
     METRICS_ROW("jobprof_findings", METRICS_GAUGE, NULL, METRICS_REPORT,
                 "Findings of the report, by kind."),
@@ -65,7 +60,7 @@ const struct jp_table metrics_finding = {
 
 /* In the order of METRIC_HANGS. */
 static const struct jp_column of_node[] = {
-    STEP_LABELS,
+    METRICS_STEP_LABELS,
     METRICS_ROW("jobprof_hangs_total", METRICS_COUNTER, NULL, BOTH,
                 "Confirmed hangs of the step; one node reports them."),
     METRICS_ROW("jobprof_late_ranks", METRICS_GAUGE, NULL, BOTH,
@@ -85,7 +80,7 @@ const struct jp_table metrics_node = {
 
 /* In the order of METRIC_OPERATIONS. */
 static const struct jp_column of_rank[] = {
-    STEP_LABELS,
+    METRICS_STEP_LABELS,
     METRICS_LABEL("rank"),
     METRICS_ROW("jobprof_operations_total", METRICS_COUNTER, NULL, BOTH,
                 "Communication operations that have ended; in a report, those "

@@ -84,7 +84,11 @@ struct metrics_row {
     {                                                                          \
         .label = (word)                                                        \
     }
-/* Inspector's labels in its order. */
+/* Labels of all metrics of a step. */
+#define METRICS_STEP_LABELS                                                    \
+    METRICS_LABEL("jobid"), METRICS_LABEL("step"), METRICS_LABEL("node")
+/* Labels of the metrics with Inspector's names, in its order, so that its
+ * dashboards work. Our labels step and rank follow. */
 #define METRICS_INSPECTOR_LABELS(what)                                         \
     METRICS_LABEL("version"), METRICS_LABEL("slurm_job_id"),                   \
         METRICS_LABEL("node"), METRICS_LABEL("gpu"),                           \

@@ -646,7 +646,6 @@ static void judge_order(struct replay *x, const struct replay_order *order,
     state->events = order->n;
     state->lacking = order->lacking;
     state->recorded_us = order->run_us;
-    state->share = 1;
     x->base_us = replay_pass(x, &state->replayed_us);
     state->run_us = state->replayed_us = x->base_us;
     replay_judge(state);

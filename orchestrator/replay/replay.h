@@ -113,7 +113,6 @@ struct replay_state {
     double replayed_us; /* the replayed length of the same one, with nothing
                            changed */
     double run_us;      /* the replayed length of the run; 0: none */
-    double share;       /* share of the recorded operations in `events` */
 };
 
 enum replay_kind {
@@ -217,7 +216,8 @@ static inline bool replay_misses(const struct replay_gain *gain, double waited)
  * -0.1 a tenth less. Of a run without start and end own times lack what all
  * processes compute alike: there rate is us before each operation, and no own
  * time becomes less than 0. The first `from` of its operations, a share, stay
- * as they are. added_us[process]: how much longer its own times are together.
+ * as they are. added_us[process]: how much longer its own times are together;
+ * operations of one launch have one own time.
  * Needs no peers. By noise *longer_us may have the other sign. 0, or -1: no
  * memory. */
 int replay_scaled(struct replay *replay, const double *rate, double from,

@@ -483,7 +483,6 @@ int replay_build(struct replay *x, struct replay_state *state)
                          horizon_us);
     }
     x->first[x->p->n] = x->n_events;
-    state->share = all ? (double) x->n_events / (double) all : 0;
     state->part = all > known || known > REPLAY_EVENTS;
     operations_fini(&whole);
     exchanges_fini(&exchanges);

@@ -32,11 +32,6 @@ struct evening {
     struct column *columns; /* of one role, as of its longest process */
 };
 
-static uint32_t count_of(const struct replay *x, uint32_t process)
-{
-    return x->first[process + 1] - x->first[process];
-}
-
 static int by_kind(const void *a, const void *b)
 {
     const struct kinded *x = a, *y = b;
@@ -50,7 +45,7 @@ static int by_kind(const void *a, const void *b)
 static void sort_events(struct evening *e, struct kinded *scratch)
 {
     for (uint32_t p = 0; p < e->x->p->n; p++) {
-        uint32_t from = e->x->first[p], n = count_of(e->x, p);
+        uint32_t from = e->x->first[p], n = replay_count(e->x, p);
 
         for (uint32_t i = 0; i < n; i++)
             scratch[i] =
@@ -66,7 +61,7 @@ static int by_role(const void *a, const void *b, void *arg)
 {
     const struct evening *e = arg;
     uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
-    uint32_t n_x = count_of(e->x, x), n_y = count_of(e->x, y);
+    uint32_t n_x = replay_count(e->x, x), n_y = replay_count(e->x, y);
 
     if (e->how->role[x] != e->how->role[y])
         return e->how->role[x] < e->how->role[y] ? -1 : 1;
@@ -89,7 +84,8 @@ static bool next_event(const struct evening *e, struct walk *w, uint32_t *event,
     const struct replay *x = e->x;
     const uint32_t *theirs = e->order + x->first[w->first];
     const uint32_t *mine = e->order + x->first[w->process];
-    uint32_t n = count_of(x, w->process), columns = count_of(x, w->first);
+    uint32_t n = replay_count(x, w->process),
+             columns = replay_count(x, w->first);
     uint32_t start = x->first[w->process] + (uint32_t) (e->how->from * n);
 
     while (w->at < n && w->column < columns) {
@@ -172,7 +168,7 @@ static void even_whole(struct evening *e, uint32_t first, uint32_t process)
 
 static void even_role(struct evening *e, const uint32_t *list, size_t n)
 {
-    memset(e->columns, 0, count_of(e->x, *list) * sizeof(*e->columns));
+    memset(e->columns, 0, replay_count(e->x, *list) * sizeof(*e->columns));
     for (size_t i = 0; i < n; i++)
         add_known(e, *list, list[i]);
     for (size_t i = 0; i < n; i++)
@@ -193,7 +189,7 @@ int replay_even(struct replay *x, const struct replay_evening *how, float *own)
     int rc = -1;
 
     for (uint32_t p = 0; p < n; p++)
-        most = count_of(x, p) > most ? count_of(x, p) : most;
+        most = replay_count(x, p) > most ? replay_count(x, p) : most;
     scratch = calloc((size_t) most + 1, sizeof(*scratch));
     e.order = calloc((size_t) x->n_events + 1, sizeof(*e.order));
     e.columns = calloc((size_t) most + 1, sizeof(*e.columns));

@@ -99,7 +99,7 @@ struct replay {
     double *arrive, *leave; /* [event] */
 };
 
-/* Fills events and operations, and `part` and `share`. 0, or -1: no memory. */
+/* Fills events and operations, and `part`. 0, or -1: no memory. */
 int replay_build(struct replay *replay, struct replay_state *state);
 
 /* The same of a run by its order. 0, or -1: no memory. */
@@ -116,6 +116,12 @@ static inline void replay_judge(struct replay_state *state)
 
     state->usable = whole && off <= REPLAY_OFF * state->recorded_us;
     state->follows = whole && off <= REPLAY_FAR * state->recorded_us;
+}
+
+/* Returns the number of a process's events. */
+static inline uint32_t replay_count(const struct replay *x, size_t process)
+{
+    return x->first[process + 1] - x->first[process];
 }
 
 /* Lists the events of each operation. 0, or -1: no memory. */

@@ -26,12 +26,6 @@ enum {
  * noise, and mending noise would invent a gain. */
 #define SLOW 1.03
 
-/* Returns the number of a process's events. */
-static uint32_t count_of(const struct replay *x, size_t process)
-{
-    return x->first[process + 1] - x->first[process];
-}
-
 /* --- peers ---------------------------------------------------------------- */
 
 /* Writes a process's events to order (room for all of them) by stream, and in
@@ -41,7 +35,7 @@ static uint32_t count_of(const struct replay *x, size_t process)
  * receives). Uses x->streams as scratch. */
 static uint64_t sort_streams(struct replay *x, size_t process, uint32_t *order)
 {
-    uint32_t from = x->first[process], n = count_of(x, process), at = 0;
+    uint32_t from = x->first[process], n = replay_count(x, process), at = 0;
     uint64_t hash = n;
 
     for (uint32_t i = from; i < from + n; i++)
@@ -88,7 +82,7 @@ static void peers_fini(struct peers *peers)
 static int find_peers(struct replay *x, const bool *culprit, size_t process,
                       struct peers *peers)
 {
-    uint32_t n = count_of(x, process);
+    uint32_t n = replay_count(x, process);
     uint64_t signature;
 
     *peers = (struct peers){.events = n};
@@ -100,7 +94,7 @@ static int find_peers(struct replay *x, const bool *culprit, size_t process,
         size_t other = (process + k) % x->p->n;
         uint32_t *order = peers->theirs[peers->n];
 
-        if (count_of(x, other) != n || culprit[other])
+        if (replay_count(x, other) != n || culprit[other])
             continue;
         if (!order && !(order = calloc(n + 1, sizeof(*order))))
             return -1;
@@ -278,7 +272,7 @@ static int find_likes(struct replay *x, const bool *culprit, bool *only,
 static int mend_culprit(struct replay *x, const bool *culprit, bool *only,
                         float *own, struct culprit *to)
 {
-    uint32_t n = count_of(x, to->process);
+    uint32_t n = replay_count(x, to->process);
     struct peers peers;
     int rc = find_likes(x, culprit, only, to->process, &peers);
     bool any = rc == 0 && n && peers.n;
@@ -309,7 +303,7 @@ static int mend_culprit(struct replay *x, const bool *culprit, bool *only,
 static int release(struct replay *x, const struct culprit *c, float *own,
                    bool *released)
 {
-    uint32_t n = count_of(x, c->process);
+    uint32_t n = replay_count(x, c->process);
     uint32_t *order = calloc(n + 1, sizeof(*order));
     uint64_t signature;
 
@@ -317,7 +311,7 @@ static int release(struct replay *x, const struct culprit *c, float *own,
         return -1;
     signature = sort_streams(x, c->process, order);
     for (size_t p = 0; p < x->p->n; p++) {
-        if (p == c->process || count_of(x, p) != n ||
+        if (p == c->process || replay_count(x, p) != n ||
             sort_streams(x, p, order) != signature)
             continue;
         for (uint32_t k = 0; k < n; k++) {
@@ -685,7 +679,7 @@ static int change_own(struct replay *x, const struct change *changes,
             const struct culprit *c = &changes[i].culprits[k];
 
             memcpy(own + x->first[c->process], c->own,
-                   count_of(x, c->process) * sizeof(*own));
+                   replay_count(x, c->process) * sizeof(*own));
         }
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; rc == 0 && chosen[i] && k < changes[i].n; k++)
@@ -846,7 +840,7 @@ int replay_scaled(struct replay *x, const double *rate, double from,
     if (!own)
         return -1;
     for (size_t p = 0; p < x->p->n; p++) {
-        uint32_t kept = (uint32_t) (from * (double) count_of(x, p));
+        uint32_t kept = (uint32_t) (from * (double) replay_count(x, p));
 
         added_us[p] = 0;
         for (uint32_t i = x->first[p]; i < x->first[p + 1]; i++) {
@@ -857,6 +851,10 @@ int replay_scaled(struct replay *x, const double *rate, double from,
                          : x->by_order ? fmaxf((float) rate[p], -was)
                                        : was * (float) rate[p];
 
+            if (x->events[i].place) { /* of one launch: one interval */
+                own[i] = own[i - 1];
+                continue;
+            }
             own[i] = was + more;
             added_us[p] += (double) more;
         }

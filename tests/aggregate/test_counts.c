@@ -21,6 +21,9 @@ static struct jp_result *run(const char *dir, unsigned threads)
     return result_of(dir, &options);
 }
 
+/* Processes with a number from here on are on another host. */
+enum { ELSEWHERE = 50 };
+
 /* A recorder's file of process `process` of a task: one AllReduce of a rank of
  * a communicator, at a time, with counters. */
 static void put_process_at(const char *dir, const char *name, unsigned process,
@@ -45,7 +48,8 @@ static void put_process_at(const char *dir, const char *name, unsigned process,
     f = fopen(path, "w");
     assert_non_null(f);
     maker = jpr_maker_create(f);
-    jpr_maker_header(maker, "h", 1 + process, task, "JOBPROF_X=1: unknown");
+    jpr_maker_header(maker, process < ELSEWHERE ? "h" : "a", 1 + process, task,
+                     "JOBPROF_X=1: unknown");
     jpr_maker_comm(maker, &comm);
     jpr_maker_times(&op, mono_ns, 10);
     jpr_maker_op(maker, &op);
@@ -190,6 +194,54 @@ static void counts_ranks_of_programs_once(void **state)
     r = run(*state, 1);
     assert_int_equal(r->quality.ranks_seen, 8);
     assert_int_equal(r->quality.programs, 0);
+    result_destroy(r);
+}
+
+/* The same of programs that have two communicators each. A single process of
+ * another task is enough to make them two jobs, whatever communicator it is in.
+ */
+static void looks_at_all_tasks_of_programs(void **state)
+{
+    struct jp_result *r;
+    char name[16];
+
+    for (unsigned same = 0; same < 2; same++) {
+        for (unsigned i = 0; i < 8; i++) {
+            const struct jpr_comm of = {
+                .id = 1 + i / 2, .rank = i % 2, .n_ranks = 2};
+
+            snprintf(name, sizeof(name), "%u.jpr", i);
+            put_process_at(*state, name, i, i == 7 && !same ? 9 : i % 4, &of,
+                           JPR_MAKER_MONO_NS + i / 4 * JPR_MAKER_MONO_NS, true,
+                           0, 0);
+        }
+        r = run(*state, 1);
+        assert_int_equal(r->quality.ranks_seen, same ? 4 : 8);
+        assert_int_equal(r->quality.programs, same ? 2 : 0);
+        result_destroy(r);
+    }
+}
+
+/* A job that was started anew: of its communicators some have moved to another
+ * host, and one has not. */
+static void looks_at_all_hosts_of_attempts(void **state)
+{
+    struct jp_result *r;
+    char name[16];
+
+    for (unsigned i = 0; i < 6; i++) {
+        const struct jpr_comm of = {
+            .id = 1 + i / 2, .rank = i % 2, .n_ranks = 2};
+
+        snprintf(name, sizeof(name), "%u.jpr", i);
+        put_process_at(*state, name, i < 4 ? i : i - 4 + ELSEWHERE, i, &of,
+                       JPR_MAKER_MONO_NS + (i >= 2) * JPR_MAKER_MONO_NS, i >= 2,
+                       0, 0);
+    }
+    r = run(*state, 1);
+    assert_int_equal(r->quality.ranks_seen, 4);
+    for (size_t i = 0; i < r->n_ranks; i++)
+        assert_int_equal(r->ranks[i].restarts, r->ranks[i].pid > 2);
     result_destroy(r);
 }
 
@@ -394,6 +446,8 @@ int main(void)
         IN_DIR(counts_ranks_by_processes),
         IN_DIR(counts_ranks_of_attempts_once),
         IN_DIR(counts_ranks_of_programs_once),
+        IN_DIR(looks_at_all_tasks_of_programs),
+        IN_DIR(looks_at_all_hosts_of_attempts),
         IN_DIR(sees_one_id_of_two_communicators),
         IN_DIR(counts_in_any_order),
         IN_DIR(needs_records),

@@ -549,9 +549,8 @@ static void overlap_costs_once(void **state)
     finding_cost(&findings, f, 80 * (300 + 600) * 3);
     snprintf(f->text, sizeof(f->text), "rank 1 is late; cost %s; more",
              FINDING_LOSS(f));
-    assert_int_equal(whatif_findings(&run.result, &run.processes, NULL,
-                                     &findings, &run.state),
-                     0);
+    assert_int_equal(
+        whatif_findings(&run.result, &run.processes, NULL, &findings), 0);
     assert_int_equal(f->gain_kind, JP_GAIN_REPLAYED);
     assert_true(fabs(f->cost_us / (3 * lost_us) - 1) < 0.05);
     assert_true(fabs(f->of_run - f->cost_us / (4 * late_us)) < 1e-9);
@@ -636,9 +635,8 @@ static void findings_hide_each_other(void **state)
     findings.gpus_us = 4 * run.clock[0];
     for (int64_t p = 1; p < 4; p++)
         add_late_rank(&findings, p, p < 3 ? 0.5 : 0.004);
-    assert_int_equal(whatif_findings(&run.result, &run.processes, NULL,
-                                     &findings, &run.state),
-                     0);
+    assert_int_equal(
+        whatif_findings(&run.result, &run.processes, NULL, &findings), 0);
     assert_int_equal(findings.n, 2);
     for (size_t i = 0; i < 2; i++) {
         const struct jp_finding *f = &findings.at[i];
@@ -705,6 +703,87 @@ static void nothing_to_compare_with(void **state)
     end();
 }
 
+/* Makes own times of process 0 longer by that rate. Sets by how much those of
+ * each are longer together, and returns how much longer the run is. */
+static double scaled(double rate, double added_us[2])
+{
+    const double rates[2] = {rate, 0};
+    double longer_us;
+
+    assert_true(run.state.usable);
+    assert_int_equal(replay_scaled(run.replay, rates, 0, &longer_us, added_us),
+                     0);
+    return longer_us;
+}
+
+/* Two processes that send to each other in one launch have one own time before
+ * both messages: what is added to it counts once. */
+static void launches_are_scaled_once(void **state)
+{
+    double added_us[2];
+    uint32_t c;
+
+    (void) state;
+    begin(2);
+    c = add_comm(0, 1, 2);
+    for (unsigned s = 0; s < 101; s++) {
+        for (uint32_t p = 0; p < 2; p++) {
+            run.clock[p] += 1000;
+            put(p, c, p, "Send", !p, ++run.p2p[p], run.clock[p],
+                run.clock[p] + 200);
+            put(p, c, p, "Recv", !p, ++run.p2p[p], run.clock[p],
+                run.clock[p] + 200);
+            run.clock[p] += 200;
+        }
+    }
+    make();
+    assert_int_equal(run.state.events, 4 * 101);
+    assert_near(scaled(0.1, added_us), 100 * 100);
+    assert_near(added_us[0], 100 * 100);
+    assert_near(added_us[1], 0);
+    end();
+}
+
+/* The same of a run of which only the order is known. */
+static void joined_steps_are_scaled_once(void **state)
+{
+    enum { STEPS = 101 };
+    static struct replay_step steps[2 * 2 * STEPS];
+    static uint32_t comm[2 * STEPS];
+    static float net_us[2 * STEPS];
+    static const uint32_t first[3] = {0, 2 * STEPS, 4 * STEPS};
+    const struct replay_order order = {.steps = steps,
+                                       .first = first,
+                                       .n = 4 * STEPS,
+                                       .n_ops = 2 * STEPS,
+                                       .comm = comm,
+                                       .net_us = net_us,
+                                       .run_us = STEPS * 1200 - 1000};
+    double added_us[2];
+
+    (void) state;
+    begin(2);
+    add_comm(0, 1, 2);
+    for (uint32_t i = 0; i < 2 * STEPS; i++) {
+        net_us[i] = 200;
+        for (uint32_t p = 0; p < 2; p++) /* each sends before it receives */
+            steps[first[p] + i] =
+                (struct replay_step){.op = p ? i ^ 1 : i,
+                                     .own_us = i % 2 || i < 2 ? 0 : 1000,
+                                     .time_us = 200,
+                                     .joined = i % 2};
+    }
+    assert_int_equal(processes_init_nodes(&run.processes, &run.result, NULL),
+                     0);
+    run.replay =
+        replay_of_order(&run.result, &run.processes, &order, &run.state);
+    assert_non_null(run.replay);
+    assert_near(scaled(100, added_us), 100 * 100);
+    assert_near(added_us[0], 100 * 100);
+    assert_near(added_us[1], 0);
+    end();
+}
+
 /* A cut timeline: only its part of the run is replayed, for all processes. */
 static void part_of_the_run(void **state)
 {
@@ -724,7 +803,7 @@ static void part_of_the_run(void **state)
     assert_true(run.timelines[3]->left > 0);
     make();
     assert_true(run.state.part);
-    assert_true(run.state.share > 0.02 && run.state.share < 0.5);
+    assert_in_range(run.state.events, 4 * 8, 4 * 200); /* of 4 * 400 */
     assert_true(run.state.usable);
     assert_true(fabs(without(REPLAY_LATE, who, 1) - 0.2) < 0.01);
     end();
@@ -811,6 +890,8 @@ int main(void)
         cmocka_unit_test(findings_hide_each_other),
         cmocka_unit_test(lost_records),
         cmocka_unit_test(nothing_to_compare_with),
+        cmocka_unit_test(launches_are_scaled_once),
+        cmocka_unit_test(joined_steps_are_scaled_once),
         cmocka_unit_test(part_of_the_run),
     };
 

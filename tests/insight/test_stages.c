@@ -231,6 +231,54 @@ static void judge_pairs(bool ring)
     run();
 }
 
+/* FEEDERS processes send to one that is the first of a chain: a communicator
+ * for each pair. The processes are one after the other. */
+static void judge_tree(void)
+{
+    enum { FEEDERS = 4, EDGES = RANKS - 1 };
+    static struct jp_comm comms[EDGES];
+    static struct jp_rank ranks[2 * EDGES];
+    static struct jp_p2p p2p[4 * EDGES];
+    size_t n = 0;
+
+    for (unsigned c = 0; c < EDGES; c++) {
+        const unsigned pair[2] = {c, c < FEEDERS ? FEEDERS : c + 1};
+        const unsigned pairs[2] = {/* of each process */
+                                   c == FEEDERS  ? FEEDERS + 1
+                                   : c < FEEDERS ? 1
+                                                 : 2,
+                                   c < FEEDERS         ? FEEDERS + 1
+                                   : c + 1 < RANKS - 1 ? 2
+                                                       : 1};
+
+        comms[c] = (struct jp_comm){
+            .id = "0x1", .name = m.hosts[0], .n_ranks = 2, .nnodes = 2};
+        for (unsigned i = 0; i < 2; i++) {
+            snprintf(m.hosts[pair[i]], sizeof(m.hosts[0]), "n%02u", pair[i]);
+            ranks[2 * c + i] = (struct jp_rank){.comm = c,
+                                                .rank = i,
+                                                .host = m.hosts[pair[i]],
+                                                .pid = 100 + pair[i],
+                                                .p2p_records = 200};
+            for (unsigned recv = 0; recv < 2; recv++)
+                p2p[n++] = (struct jp_p2p){.comm = c,
+                                           .src = recv ? !i : i,
+                                           .dst = recv ? i : !i,
+                                           .func = recv ? "Recv" : "Send",
+                                           .count = m.passes,
+                                           .bytes = 100 << 20,
+                                           .exec_us = RUN_US / 4 / pairs[i]};
+        }
+    }
+    m.result = (struct jp_result){.comms = comms,
+                                  .n_comms = EDGES,
+                                  .ranks = ranks,
+                                  .n_ranks = 2 * EDGES,
+                                  .p2p = p2p,
+                                  .n_p2p = n};
+    run();
+}
+
 static enum jp_hypothesis_state state_of(void)
 {
     return m.hypotheses.of[JP_HYPOTHESIS_STAGE_IMBALANCE].state;
@@ -410,6 +458,16 @@ static void pairs_are_chained(void **state)
     assert_non_null(strstr(m.findings.at[0].text, "stage 3 of 3"));
 }
 
+/* A chain that several pairs lead to is one of its own, and not a part of each
+ * of theirs. */
+static void a_tree_is_cut_where_it_meets(void **state)
+{
+    (void) state;
+    judge_tree();
+    assert_int_equal(m.findings.n, 0);
+    assert_int_equal(state_of(), JP_HYPOTHESIS_NOT_FOUND);
+}
+
 /* What it costs is said of the run, too. */
 static void the_cost_is_of_the_run(void **state)
 {
@@ -548,6 +606,7 @@ int main(void)
         TEST(a_short_run_is_judged_by_its_pace),
         TEST(who_computes_little_is_named),
         TEST(pairs_are_chained),
+        TEST(a_tree_is_cut_where_it_meets),
         TEST(the_cost_is_of_the_run),
         TEST(waits_within_a_stage_do_not_count),
         TEST(a_node_may_be_a_stage),
