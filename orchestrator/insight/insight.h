@@ -209,6 +209,7 @@ struct jp_attempts {
     size_t n;
     bool programs;  /* they are programs that followed each other, and not
                        starts of one program */
+    bool by_logs;   /* ... which logs do not tell apart */
     char text[400]; /* one sentence about all; without a list: that the program
                        has restarted within its processes, or "" */
 };
