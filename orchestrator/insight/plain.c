@@ -846,10 +846,29 @@ const char *const *plain_checks(const struct jp_verdict *verdict,
         "Read the output or the core file of the rank that failed first.",
         "Check its node: memory, GPU errors (Xid) in the kernel's log.",
     };
-    static const char *const hang[JP_PLAIN_CHECKS] = {
-        "Examine the rank that stopped: py-spy dump --pid, or gdb -p.",
+    static const char *const hangs[JP_PLAIN_CHECKS] = {
+        "Examine the rank that stopped: jobprof evidence, py-spy dump --pid, "
+        "or gdb -p.",
         "Do all ranks call the same collectives in the same order?",
         "Is its node alive? Look for GPU errors (Xid) in the kernel's log.",
+    };
+    /* the processes are gone */
+    static const char *const hung_examined[JP_PLAIN_CHECKS] = {
+        "Read what the processes did while they hung: jobprof show --hang.",
+        "Do all ranks call the same collectives in the same order?",
+        "Look for GPU errors (Xid) in the kernel's log of its node.",
+    };
+    static const char *const hung_recorded[JP_PLAIN_CHECKS] = {
+        "See which ranks never entered, and where the others wait: jobprof "
+        "show --pending.",
+        "Do all ranks call the same collectives in the same order?",
+        "Read the last output of the rank that stopped, and its node's log of "
+        "the kernel (Xid).",
+    };
+    static const char *const hung[JP_PLAIN_CHECKS] = {
+        "Read the last output of the ranks that stopped.",
+        "Do all ranks call the same collectives in the same order?",
+        "Look for GPU errors (Xid) in the kernel's log of their nodes.",
     };
     switch (verdict->word) {
     case JP_VERDICT_NODATA:
@@ -858,7 +877,11 @@ const char *const *plain_checks(const struct jp_verdict *verdict,
     case JP_VERDICT_FAILED:
         return has->recordings ? failed : failed_unseen;
     case JP_VERDICT_HANG:
-        return hang;
+        if (verdict->runs || verdict->may_run)
+            return hangs;
+        return has->evidence     ? hung_examined
+               : has->recordings ? hung_recorded
+                                 : hung;
     default:
         return NULL;
     }

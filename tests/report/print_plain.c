@@ -353,7 +353,8 @@ static void put_verdicts(void)
 }
 
 /* What a report can have: everything, or nothing. */
-static const struct jp_plain_has whole = {true, true, true, true}, nothing;
+static const struct jp_plain_has whole = {true, true, true, true, true},
+                                 nothing;
 
 static void put_row_checks(const struct jp_reason_row *row)
 {
@@ -375,6 +376,17 @@ static void put_checks(void)
                                : verdict_word_name((enum jp_verdict_word) word),
                         checks[i]);
         }
+    for (int i = 0; i < 3; i++) { /* a hang: it goes on; it is over */
+        const struct jp_verdict v = {.word = JP_VERDICT_HANG, .runs = i == 0};
+        const struct jp_plain_has has = {.recordings = i < 2};
+        const char *const *checks = plain_checks(&v, &has);
+
+        for (int k = 0; k < JP_PLAIN_CHECKS && checks[k]; k++)
+            put(i == 0   ? "HANG, runs"
+                : i == 1 ? "HANG, recorded"
+                         : "HANG, logs",
+                checks[k]);
+    }
     for (int i = 0; i < JP_REASONS; i++)
         put_row_checks(&reasons_table[i]);
     for (size_t i = 0; feature_registry[i]; i++)
