@@ -602,6 +602,8 @@ static void add_crash(struct text *t, const struct jp_crash *crash)
             crash->earlier == 1      ? ""
             : crash->task->is_worker ? "es"
                                      : "s");
+    if (crash->ignored)
+        add(t, " Its task ended with status 0 all the same.");
     if (!crash->sure)
         add(t, " Another %s may have been first.",
             crash->task->is_worker ? "process" : "task");
@@ -776,6 +778,10 @@ static void add_end(struct text *t, const struct jp_crash *crash)
 
     if (how[crash->cause])
         add(t, " %s", how[crash->cause]);
+    if (crash->cause == JP_CRASH_PROCESSES) {
+        add(t, " ");
+        add_clause(t, crash->text);
+    }
 }
 
 /* Adds the sentences on the verdict's word, without how the step ended. */
