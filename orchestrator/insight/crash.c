@@ -655,6 +655,24 @@ static bool judge_workers(const struct jp_nodes *nodes,
     return found;
 }
 
+static const struct jp_task *task_of(const struct jp_node *node, int64_t pid)
+{
+    for (size_t i = 0; i < node->n_tasks; i++)
+        if (node->tasks[i].pid == pid)
+            return &node->tasks[i];
+    return NULL;
+}
+
+static const struct jp_task *worker_of(const struct jp_node *node, int64_t pid,
+                                       uint64_t instance)
+{
+    for (size_t i = 0; i < node->n_workers; i++)
+        if (node->workers[i].pid == pid &&
+            node->workers[i].instance == instance)
+            return &node->workers[i];
+    return NULL;
+}
+
 /* Makes a view of the nodes whose tasks are the workers of one attempt. -1: no
  * memory. Free with view_fini. */
 static int view_of_attempt(const struct jp_nodes *nodes, uint32_t restarts,
@@ -693,16 +711,12 @@ static void view_fini(struct jp_nodes *view)
 static void leave_view(const struct jp_nodes *nodes,
                        const struct jp_nodes *view, struct jp_crash *crash)
 {
-    const struct jp_node *node =
-        crash->node ? &nodes->nodes[crash->node - view->nodes] : NULL;
-    const struct jp_task *task = NULL;
-
-    for (size_t k = 0; node && crash->task && k < node->n_workers; k++)
-        if (node->workers[k].pid == crash->task->pid &&
-            node->workers[k].instance == crash->task->instance)
-            task = &node->workers[k];
-    crash->node = node;
-    crash->task = task;
+    if (!crash->node)
+        return;
+    crash->node = &nodes->nodes[crash->node - view->nodes];
+    if (crash->task)
+        crash->task =
+            worker_of(crash->node, crash->task->pid, crash->task->instance);
 }
 
 /* --- processes of tasks that ended well ------------------------------------
@@ -710,24 +724,6 @@ static void leave_view(const struct jp_nodes *nodes,
 
 /* proc(5): starts of processes count in ticks of 1/100 s. */
 #define TICK_US 10000
-
-static const struct jp_task *task_of(const struct jp_node *node, int64_t pid)
-{
-    for (size_t i = 0; i < node->n_tasks; i++)
-        if (node->tasks[i].pid == pid)
-            return &node->tasks[i];
-    return NULL;
-}
-
-static const struct jp_task *worker_of(const struct jp_node *node, int64_t pid,
-                                       uint64_t instance)
-{
-    for (size_t i = 0; i < node->n_workers; i++)
-        if (node->workers[i].pid == pid &&
-            node->workers[i].instance == instance)
-            return &node->workers[i];
-    return NULL;
-}
 
 /* Returns the world rank of a process on the crash's node; -1: none. */
 static int64_t rank_of(const struct jp_crash *crash,
@@ -781,27 +777,43 @@ static struct end drop_followed(const struct jp_nodes *nodes,
     return first;
 }
 
-/* Returns the node of a host; NULL: none. Looks first after the one that was
- * found last, because hosts come in the nodes' order, as a rule. */
-static const struct jp_node *node_of(const struct jp_nodes *nodes,
-                                     const char *host, size_t *last)
-{
-    for (size_t i = 0; i < nodes->n_nodes; i++) {
-        const struct jp_node *node =
-            &nodes->nodes[(*last + i) % nodes->n_nodes];
+/* What is known of a process with a recording. */
+struct known {
+    const struct jp_node *node; /* NULL: none has a whole record of its own */
+    const struct jp_task *end;  /* as a worker; NULL: it was not seen */
+    bool is_task;
+};
 
-        if (strcmp(node->hostname, host) != 0)
+/* Looks first at the node that was found last, because hosts come in the nodes'
+ * order, as a rule. A node has a record for each of several steps. */
+static struct known look_up(const struct jp_nodes *nodes,
+                            const struct jp_recorded *of, size_t *last)
+{
+    struct known found = {.node = NULL};
+    size_t from = *last;
+
+    for (size_t i = 0; i < nodes->n_nodes; i++) {
+        size_t at = (from + i) % nodes->n_nodes;
+        const struct jp_node *node = &nodes->nodes[at];
+
+        if (!node->finished || strcmp(node->hostname, of->host) != 0)
             continue;
-        *last = (size_t) (node - nodes->nodes);
-        return node;
+        *last = at;
+        found.is_task |= task_of(node, of->pid) != NULL;
+        if (!found.end) {
+            found.end = worker_of(node, of->pid, of->instance);
+            found.node = node;
+        }
+        if (found.end || nodes->n_steps <= 1)
+            break;
     }
-    return NULL;
+    return found;
 }
 
 /* Counts the processes with recordings that are no tasks themselves, of the
  * last attempt: those of which it is not known how they ended, and of these the
- * ones whose recording has no end. Nodes without a record of their own, which
- * lists the tasks, are left out. */
+ * ones whose recording has no end. Nodes without a whole record, which lists
+ * the tasks, are left out. */
 static void count_unknown(const struct jp_nodes *nodes,
                           const struct jp_processes *processes,
                           const struct jp_result *result,
@@ -813,21 +825,19 @@ static void count_unknown(const struct jp_nodes *nodes,
 
     for (size_t i = 0; result && i < result->n_recorded; i++) {
         const struct jp_recorded *of = &result->recorded[i];
-        const struct jp_node *node = node_of(nodes, of->host, &last);
-        const struct jp_task *end;
+        struct known is = look_up(nodes, of, &last);
 
-        if (!node || !node->finished || task_of(node, of->pid) ||
+        if (!is.node || is.is_task ||
             (of->launched.restarts >= 0 && of->launched.restarts < attempt))
             continue;
         left->processes++;
-        end = worker_of(node, of->pid, of->instance);
-        if (end &&
-            (crash_way_of(end) != JP_CRASH_UNTOLD || is_followed(node, end)))
+        if (is.end && (crash_way_of(is.end) != JP_CRASH_UNTOLD ||
+                       is_followed(is.node, is.end)))
             continue;
         left->unknown++;
         if (!of->cut || left->cut++)
             continue;
-        left->node = node;
+        left->node = is.node;
         left->pid = of->pid;
         left->world_rank =
             processes_rank_of(processes, of->host, of->pid, of->instance);
