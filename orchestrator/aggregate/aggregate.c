@@ -338,7 +338,8 @@ static int take_recorded(struct jp_result *r, const struct source_facts *files,
             .pid = p->pid,
             .instance = process_instance(p->pid_namespace, p->start),
             .procid = p->procid,
-            .launched = p->launched};
+            .launched = p->launched,
+            .cut = files[i].cut};
         if (!row->host)
             return -1;
         r->n_recorded = ++found;
@@ -348,10 +349,12 @@ static int take_recorded(struct jp_result *r, const struct source_facts *files,
     if (found)
         qsort(r->recorded, found, sizeof(*r->recorded), by_writer);
     for (size_t i = 0; i < found; i++) {
-        if (kept && by_writer(&r->recorded[kept - 1], &r->recorded[i]) == 0)
+        if (kept && by_writer(&r->recorded[kept - 1], &r->recorded[i]) == 0) {
+            r->recorded[kept - 1].cut |= r->recorded[i].cut;
             free(r->recorded[i].host);
-        else
+        } else {
             r->recorded[kept++] = r->recorded[i];
+        }
     }
     r->n_recorded = kept;
     return 0;

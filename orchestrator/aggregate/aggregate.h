@@ -552,6 +552,8 @@ struct jp_recorded {
     int64_t procid;    /* SLURM_PROCID: of the task that it is or descends from;
                           -1: unknown */
     struct launched launched; /* what its launcher told it */
+    bool cut; /* a recording of it has no final block: it died, was killed,
+                 left by _exit, or the file could not be finished */
 };
 
 /* Phases that have names of their own; the last one is "others". */

@@ -761,9 +761,12 @@ int result_build(struct build *b)
 {
     /* operations before cells, pairs and attempts before quality */
     static int (*const steps[])(struct build *) = {
-        make_comms,       make_ranks,     make_ops,   result_cells_and_windows,
-        make_p2p,         make_p2p_nodes, make_algos, busy_result,
-        generations_find, result_quality,
+        make_comms,       make_ranks,
+        make_ops,         result_cells_and_windows,
+        make_p2p,         make_p2p_nodes,
+        make_algos,       busy_result,
+        generations_find, logprograms_find,
+        result_quality,
     };
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)

@@ -46,6 +46,9 @@ int busy_result(struct build *build);
  * launcher has told them (generations.c), and the attempts of all ranks. Needs
  * ranks and busy times; quality needs it. */
 int generations_find(struct build *build);
+/* The same for programs that followed each other, in logs (logprograms.c):
+ * their processes have no attempts of their own, only their ranks. */
+int logprograms_find(struct build *b);
 
 /* Mean of an operation's bandwidths, GB/s. n_busbw must not be 0. */
 static inline double op_busbw_gbs(const struct jp_op *op)

@@ -194,6 +194,7 @@ static int add_worker(struct jp_node *node, const char *line, size_t len)
                 .instance =
                     process_instance(get_number(json, "pid_ns", INT64_MAX, 0),
                                      get_number(json, "start", INT64_MAX, 0)),
+                .start = get_number(json, "start", INT64_MAX, 0),
                 .restarts =
                     (uint32_t) get_number(json, "restarts", UINT32_MAX, 0),
                 .status = n >= -1 && n <= INT_MAX ? (int) n : -1,

@@ -23,6 +23,8 @@ struct jp_task {
     bool is_worker;
     int64_t pid;       /* of a worker: in its own pid namespace */
     uint64_t instance; /* of a worker, as in common/record.h; 0: unknown */
+    uint64_t start;    /* of a worker: when it started, in 1/100 s after the
+                          node's boot; 0: unknown */
     /* Of a worker: how often its launcher had started its workers anew; 0 in
      * the first attempt, or unknown. */
     uint32_t restarts;

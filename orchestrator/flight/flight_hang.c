@@ -30,16 +30,17 @@ static const char *const nexts[FLIGHT_N_CAUSES] = {
         "compare the two calls: a branch that depends on the rank, or data of "
         "different sizes",
     [FLIGHT_BY_ABSENCE] =
-        "examine the process of the rank that never entered: py-spy dump "
-        "--pid, its output, its node",
+        "examine the rank that never entered: its output, its node, and while "
+        "its process lives py-spy dump --pid",
     [FLIGHT_BY_STUCK] =
         "examine the GPU of the rank that is stuck: nvidia-smi -q, Xid in the "
         "kernel's log",
     [FLIGHT_BY_ORDER] =
         "compare the order of calls on the ranks: two groups are entered in "
         "different orders",
-    [FLIGHT_BY_MESSAGE] = "examine the process that the message is to come "
-                          "from: py-spy dump --pid, its output",
+    [FLIGHT_BY_MESSAGE] =
+        "examine the process that the message is to come from: its output, and "
+        "while it lives py-spy dump --pid",
     [FLIGHT_BY_UNKNOWN] =
         "collect the dumps of the ranks that left none: they may never have "
         "entered",

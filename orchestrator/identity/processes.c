@@ -348,8 +348,12 @@ static int decide(struct jp_processes *p, const struct jp_result *r,
 
     if (rc == 0)
         take_recorded(p, r, processes);
-    for (size_t i = 0; rc == 0 && i < p->n; i++)
+    for (size_t i = 0; rc == 0 && i < p->n; i++) {
         processes[i].task = p->list[i].task;
+        if (r->quality.programs)
+            processes[i].program =
+                r->ranks[p->by_process[p->list[i].first]].restarts + 1;
+    }
     for (size_t i = 0; rc == 0 && i < r->n_ranks; i++)
         members[i] = (struct rankrule_member){(uint32_t) p->of_rank[i],
                                               r->ranks[i].rank};
@@ -419,6 +423,8 @@ static int count_at_once(struct jp_processes *p, const struct jp_result *r)
 
         attempts[i] = of && of->launched.restarts >= 0 ? of->launched.restarts
                                                        : -1;
+        if (!of && r->quality.programs)
+            attempts[i] = r->ranks[p->by_process[x->first]].restarts;
         unknown += attempts[i] < 0;
     }
     qsort(attempts, p->n, sizeof(*attempts), by_number);

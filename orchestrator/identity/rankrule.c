@@ -206,7 +206,8 @@ static int decide(const struct rankrule *rule)
 /* Returns the process's attempt; -1: its launcher told none. */
 static int64_t attempt_of(const struct rankrule_process *process)
 {
-    return process->launched ? process->launched->restarts : -1;
+    return process->launched ? process->launched->restarts
+                             : process->program - 1;
 }
 
 /* Room for the part of a rule that is of one attempt. */

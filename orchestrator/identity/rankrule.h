@@ -16,9 +16,9 @@
  *   communicator has an order of its own and is not used.
  * - Else none. A rank is then named with its communicator.
  * No two processes have the same rank, unless a launcher started its workers
- * anew (TORCHELASTIC_RESTART_COUNT): each attempt is decided on its own. Nothing
- * that children inherit counts for a single process: a launcher's workers all
- * have its SLURM_PROCID.
+ * anew (TORCHELASTIC_RESTART_COUNT): each attempt is decided on its own.
+ * Nothing that children inherit counts for a single process: a launcher's
+ * workers all have its SLURM_PROCID.
  */
 #ifndef JP_IDENTITY_RANKRULE_H
 #define JP_IDENTITY_RANKRULE_H
@@ -38,6 +38,9 @@ enum jp_rank_evidence {
 struct rankrule_process {
     const struct launched *launched; /* borrowed; NULL: unknown */
     int64_t task; /* Slurm's id, if it is a task itself; -1: not known to be */
+    /* Where `launched` is NULL: of which of the programs that ran one after the
+     * other it is, from 1 on; 0: unknown. */
+    int64_t program;
     /* results */
     int64_t rank; /* in the job; -1: none */
     enum jp_rank_evidence evidence;

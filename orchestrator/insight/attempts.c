@@ -29,11 +29,17 @@ static int by_count(const void *a, const void *b)
     return (x->restarts > y->restarts) - (x->restarts < y->restarts);
 }
 
-/* Sets the counts of all processes from their recordings. */
+/* Sets the counts of all processes from their recordings, or in logs by the
+ * programs that were found there. */
 static void take_counts(struct search *s, const struct jp_result *r)
 {
-    for (size_t i = 0; i < s->x->processes.n; i++)
-        s->restarts[i] = -1;
+    const struct jp_processes *p = &s->x->processes;
+
+    for (size_t i = 0; i < p->n; i++)
+        s->restarts[i] =
+            r->quality.programs && !r->n_recorded
+                ? r->ranks[p->by_process[p->list[i].first]].restarts
+                : -1;
     for (size_t i = 0; i < r->n_recorded; i++) {
         const struct jp_recorded *of = &r->recorded[i];
         const struct jp_process *at =
@@ -178,7 +184,13 @@ static void write_text(struct jp_attempts *out)
         same += *a->host && !strcmp(a->host, host);
     }
     sentence_init(&s, out->text, sizeof(out->text));
-    if (out->programs)
+    if (out->programs && out->by_logs)
+        sentence_add(&s,
+                     "%s programs, or starts of one, on the same nodes one "
+                     "after the other: each is judged by itself; logs do not "
+                     "show which it was, nor how the first ones ended",
+                     FIG_COUNT(out->n));
+    else if (out->programs)
         sentence_add(&s,
                      "%s programs, which the tasks ran one after the other: "
                      "each is judged by itself",
@@ -384,6 +396,7 @@ int attempts_find(const struct jp_insight *insight,
         rc = nodes ? take_ends(&s, nodes, out) : 0;
         take_findings(&s, out);
         out->programs = result->quality.programs > 0;
+        out->by_logs = out->programs && !result->n_recorded;
         write_text(out);
     } else {
         attempts_fini(out);

@@ -46,6 +46,7 @@ const char *const crash_causes[JP_CRASH_CAUSES] = {
     [JP_CRASH_TIME_LIMIT] = "time_limit",
     [JP_CRASH_PREEMPTED] = "preempted",
     [JP_CRASH_ENDED] = "ended",
+    [JP_CRASH_PROCESSES] = "processes",
     [JP_CRASH_UNKNOWN] = "unknown",
 };
 
@@ -654,6 +655,271 @@ static bool judge_workers(const struct jp_nodes *nodes,
     return found;
 }
 
+static const struct jp_task *task_of(const struct jp_node *node, int64_t pid)
+{
+    for (size_t i = 0; i < node->n_tasks; i++)
+        if (node->tasks[i].pid == pid)
+            return &node->tasks[i];
+    return NULL;
+}
+
+static const struct jp_task *worker_of(const struct jp_node *node, int64_t pid,
+                                       uint64_t instance)
+{
+    for (size_t i = 0; i < node->n_workers; i++)
+        if (node->workers[i].pid == pid &&
+            node->workers[i].instance == instance)
+            return &node->workers[i];
+    return NULL;
+}
+
+/* Makes a view of the nodes whose tasks are the workers of one attempt. -1: no
+ * memory. Free with view_fini. */
+static int view_of_attempt(const struct jp_nodes *nodes, uint32_t restarts,
+                           struct jp_nodes *view)
+{
+    *view = *nodes;
+    view->step_tasks = 0;
+    view->nodes = calloc(nodes->n_nodes + 1, sizeof(*view->nodes));
+    for (size_t i = 0; view->nodes && i < nodes->n_nodes; i++) {
+        const struct jp_node *from = &nodes->nodes[i];
+        struct jp_node *to = &view->nodes[i];
+
+        *to = *from;
+        to->n_tasks = to->n_workers = 0;
+        to->tasks = calloc(from->n_workers + 1, sizeof(*to->tasks));
+        if (!to->tasks)
+            return -1;
+        for (size_t k = 0; k < from->n_workers; k++)
+            if (from->workers[k].restarts == restarts)
+                to->tasks[to->n_tasks++] = from->workers[k];
+        to->workers = to->tasks;
+        to->n_workers = to->n_tasks;
+    }
+    return view->nodes ? 0 : -1;
+}
+
+static void view_fini(struct jp_nodes *view)
+{
+    for (size_t i = 0; view->nodes && i < view->n_nodes; i++)
+        if (view->nodes[i].tasks == view->nodes[i].workers)
+            free(view->nodes[i].tasks);
+    free(view->nodes);
+}
+
+/* Lets the crash point to the nodes themselves instead of their view. */
+static void leave_view(const struct jp_nodes *nodes,
+                       const struct jp_nodes *view, struct jp_crash *crash)
+{
+    if (!crash->node)
+        return;
+    crash->node = &nodes->nodes[crash->node - view->nodes];
+    if (crash->task)
+        crash->task =
+            worker_of(crash->node, crash->task->pid, crash->task->instance);
+}
+
+/* --- processes of tasks that ended well ------------------------------------
+ */
+
+/* proc(5): starts of processes count in ticks of 1/100 s. */
+#define TICK_US 10000
+
+/* Returns the world rank of a process on the crash's node; -1: none. */
+static int64_t rank_of(const struct jp_crash *crash,
+                       const struct jp_processes *processes,
+                       const struct jp_task *task)
+{
+    return task ? processes_rank_of(processes, crash->node->hostname, task->pid,
+                                    task->instance)
+                : -1;
+}
+
+/* Whether its task has started another process after this one had ended, as a
+ * script does that runs its program again, or another one. */
+static bool is_followed(const struct jp_node *node, const struct jp_task *end)
+{
+    for (size_t i = 0; end->mono_us && i < node->n_workers; i++)
+        if (node->workers[i].gtid == end->gtid &&
+            node->workers[i].start > (uint64_t) end->mono_us / TICK_US)
+            return true;
+    return false;
+}
+
+/* Leaves those out of a view that their task has followed by others. Returns
+ * the first of them that ended by itself; .task NULL: none. */
+static struct end drop_followed(const struct jp_nodes *nodes,
+                                struct jp_nodes *view)
+{
+    struct end first = {NULL, NULL};
+
+    for (size_t i = 0; i < view->n_nodes; i++) {
+        struct jp_node *node = &view->nodes[i];
+        size_t n = 0;
+
+        for (size_t k = 0; k < node->n_tasks; k++) {
+            const struct jp_task *own = NULL;
+
+            if (!is_followed(&nodes->nodes[i], &node->tasks[k])) {
+                node->tasks[n++] = node->tasks[k];
+                continue;
+            }
+            if (crash_way_of(&node->tasks[k]) != JP_CRASH_SELF)
+                continue;
+            own = worker_of(&nodes->nodes[i], node->tasks[k].pid,
+                            node->tasks[k].instance);
+            if (!first.task ||
+                between(first, (struct end){&nodes->nodes[i], own}) < 0)
+                first = (struct end){&nodes->nodes[i], own};
+        }
+        node->n_tasks = node->n_workers = n;
+    }
+    return first;
+}
+
+/* What is known of a process with a recording. */
+struct known {
+    const struct jp_node *node; /* NULL: none has a whole record of its own */
+    const struct jp_task *end;  /* as a worker; NULL: it was not seen */
+    bool is_task;
+};
+
+/* Looks first at the node that was found last, because hosts come in the nodes'
+ * order, as a rule. A node has a record for each of several steps. */
+static struct known look_up(const struct jp_nodes *nodes,
+                            const struct jp_recorded *of, size_t *last)
+{
+    struct known found = {.node = NULL};
+    size_t from = *last;
+
+    for (size_t i = 0; i < nodes->n_nodes; i++) {
+        size_t at = (from + i) % nodes->n_nodes;
+        const struct jp_node *node = &nodes->nodes[at];
+
+        if (!node->finished || strcmp(node->hostname, of->host) != 0)
+            continue;
+        *last = at;
+        found.is_task |= task_of(node, of->pid) != NULL;
+        if (!found.end) {
+            found.end = worker_of(node, of->pid, of->instance);
+            found.node = node;
+        }
+        if (found.end || nodes->n_steps <= 1)
+            break;
+    }
+    return found;
+}
+
+/* Counts the processes with recordings that are no tasks themselves, of the
+ * last attempt: those of which it is not known how they ended, and of these the
+ * ones whose recording has no end. Nodes without a whole record, which lists
+ * the tasks, are left out. */
+static void count_unknown(const struct jp_nodes *nodes,
+                          const struct jp_processes *processes,
+                          const struct jp_result *result,
+                          struct jp_crash *crash)
+{
+    struct jp_crash_left *left = &crash->left;
+    int64_t attempt = last_attempt(nodes);
+    size_t last = 0;
+
+    for (size_t i = 0; result && i < result->n_recorded; i++) {
+        const struct jp_recorded *of = &result->recorded[i];
+        struct known is = look_up(nodes, of, &last);
+
+        if (!is.node || is.is_task ||
+            (of->launched.restarts >= 0 && of->launched.restarts < attempt))
+            continue;
+        left->processes++;
+        if (is.end && (crash_way_of(is.end) != JP_CRASH_UNTOLD ||
+                       is_followed(is.node, is.end)))
+            continue;
+        left->unknown++;
+        if (!of->cut || left->cut++)
+            continue;
+        left->node = is.node;
+        left->pid = of->pid;
+        left->world_rank =
+            processes_rank_of(processes, of->host, of->pid, of->instance);
+    }
+}
+
+/* Whether all processes ended with one status, after the last operation of
+ * each. Where their tasks then end with status 0, they have taken it for a good
+ * end. */
+static bool is_meant(const struct jp_nodes *view,
+                     const struct jp_result *result, const struct tally *tally,
+                     const struct jp_crash *crash)
+{
+    const struct jp_task *first = tally->first[JP_CRASH_SELF].task;
+
+    return crash->code > 0 && crash->code != TIMEOUT_STATUS &&
+           tally->n[JP_CRASH_SELF] == crash->tasks && have_finished(result) &&
+           !has_exception(first) &&
+           !each(view, is_other, (void *) (uintptr_t) first);
+}
+
+/* Judges the ends of processes that tasks have started where no task is known
+ * to have ended with an error: a script's status is that of its last command,
+ * and that of a pipe its last program's. One that ended by itself is a fault.
+ * What else is known of the ends, and what is not, is told as a fact. -1: no
+ * memory. */
+static int judge_ignored(const struct jp_nodes *nodes,
+                         const struct jp_processes *processes,
+                         const struct jp_result *result, struct jp_crash *crash)
+{
+    struct jp_crash own = {.code = -1, .world_rank = -1, .before_us = -1};
+    struct jp_nodes view;
+    struct tally tally = {0};
+    struct end first, followed;
+
+    if (!nodes->over)
+        return 0; /* its task may start it again, or end with an error, too */
+    if (view_of_attempt(nodes, last_attempt(nodes), &view) < 0) {
+        view_fini(&view);
+        return -1;
+    }
+    followed = drop_followed(nodes, &view);
+    each(&view, tally_end, &tally);
+    for (int way = 0; way < 4; way++)
+        own.tasks += own.ended[way] = tally.n[way];
+    own.ignored = crash->tasks && crash->ended[JP_CRASH_WELL] == crash->tasks;
+    count_unknown(nodes, processes, result, &own);
+    first = tally.first[tally.n[JP_CRASH_KILL] ? JP_CRASH_KILL : JP_CRASH_SELF];
+    if (judge_self(&view, processes, result, &tally, &own)) {
+        if (!is_named(&view, &own))
+            own.sure = false;
+        if (own.ignored && is_meant(&view, result, &tally, &own)) {
+            own.cause = JP_CRASH_PROCESSES;
+            own.alike = true;
+            own.node = NULL;
+            own.task = NULL;
+        }
+    } else if (first.task) {
+        set_first(&own, first);
+        own.cause = ended_by_slurm(nodes, first);
+        if (own.cause == JP_CRASH_NONE)
+            own.cause = JP_CRASH_PROCESSES;
+    } else if (own.left.cut) {
+        own.cause = JP_CRASH_PROCESSES;
+    } else if (followed.task) {
+        set_first(&own, followed);
+        own.cause = JP_CRASH_PROCESSES;
+        own.left.followed = true;
+    }
+    if (own.task && !own.left.followed) {
+        set_before(&view, &own);
+        leave_view(nodes, &view, &own);
+    }
+    own.world_rank = rank_of(&own, processes, own.task);
+    if (own.cause != JP_CRASH_NONE)
+        *crash = own;
+    else
+        crash->left = own.left;
+    view_fini(&view);
+    return 0;
+}
+
 /* --- sentences ------------------------------------------------------------ */
 
 const char *crash_signal_name(int signal)
@@ -711,7 +977,8 @@ static const char *nouns_of(const struct jp_crash *crash, uint32_t n)
                     : "tasks";
 }
 
-/* Adds how the launcher of a worker ended, which is a consequence. */
+/* Adds how the launcher of a worker ended, which is a consequence, or that it
+ * has not noticed. */
 static void say_launcher(const struct jp_crash *crash, struct jp_sentence *s)
 {
     const struct jp_task *launcher =
@@ -725,6 +992,20 @@ static void say_launcher(const struct jp_crash *crash, struct jp_sentence *s)
         sentence_add(
             s, "its launcher, task %" PRIu32 ", then ended with exit status %d",
             launcher->gtid, WEXITSTATUS(launcher->status));
+    else if (crash->ignored && crash->task->gtid != UINT32_MAX)
+        sentence_add(s,
+                     "task %" PRIu32 ", which started it, ended with exit "
+                     "status 0 all the same",
+                     crash->task->gtid);
+}
+
+/* Adds how many other processes ended in a way that is not known. */
+static void say_unknown(const struct jp_crash *crash, struct jp_sentence *s)
+{
+    if (crash->left.unknown)
+        sentence_add(s, "how %s other process%s ended is not known",
+                     FIG_COUNT(crash->left.unknown),
+                     crash->left.unknown == 1 ? "" : "es");
 }
 
 /* Adds how the other tasks ended. */
@@ -859,10 +1140,7 @@ static void say_ended(const struct jp_crash *crash, struct jp_sentence *s)
         s, "%s: %s of %s %s by %s%s",
         crash->mended && crash->cause == JP_CRASH_ENDED ? "ended from outside"
                                                         : how[crash->cause],
-        FIG_COUNT(n), FIG_COUNT(crash->tasks),
-        crash->mended       ? nouns_of(crash, crash->tasks)
-        : crash->tasks == 1 ? "task"
-                            : "tasks",
+        FIG_COUNT(n), FIG_COUNT(crash->tasks), nouns_of(crash, crash->tasks),
         crash->signal ? crash_signal_name(crash->signal) : "exiting on request",
         crash->ended[JP_CRASH_SELF] && crash->ended[JP_CRASH_KILL]
             ? " or exiting on request"
@@ -870,6 +1148,70 @@ static void say_ended(const struct jp_crash *crash, struct jp_sentence *s)
     if (crash->mended && crash->ended[JP_CRASH_UNTOLD])
         sentence_add(s, "how %s ended is not known",
                      FIG_COUNT(crash->ended[JP_CRASH_UNTOLD]));
+}
+
+/* Adds what is known of processes whose tasks ended well. */
+static void say_processes(const struct jp_crash *crash, struct jp_sentence *s)
+{
+    const struct jp_crash_left *left = &crash->left;
+    uint32_t n = crash->ended[crash->alike ? JP_CRASH_SELF : JP_CRASH_KILL];
+    char whom[JP_CRASH_WHOM] = "a process", how[80];
+    const char *though =
+        crash->ignored ? ", though all tasks ended with status 0" : "";
+
+    if (left->followed) {
+        struct jp_crash own = *crash;
+
+        own.cause = crash->signal ? JP_CRASH_SIGNAL : JP_CRASH_EXIT;
+        say_how(&own, how, sizeof(how));
+        sentence_add(s, "%s (%.60s, pid %" PRId64 ") %s",
+                     crash_whom(crash, whom), crash->node->name,
+                     crash->task->pid, how);
+        sentence_add(s, "its task then started another process%s",
+                     crash->ignored ? ", and ended with status 0" : "");
+    } else if (crash->alike) {
+        sentence_add(s,
+                     "%s%s process%s ended with exit status %d after %s last "
+                     "operation, and %s with status 0",
+                     n == 1 ? "the" : "all ", n == 1 ? "" : FIG_COUNT(n),
+                     n == 1 ? "" : "es", crash->code, n == 1 ? "its" : "their",
+                     n == 1 ? "its task" : "their tasks");
+    } else if (crash->task) {
+        sentence_add(s, "%s of %s process%s %s ended from outside%s",
+                     FIG_COUNT(n), FIG_COUNT(crash->tasks),
+                     crash->tasks == 1 ? "" : "es", n == 1 ? "was" : "were",
+                     though);
+        sentence_add(s, "%s%s (%.60s, pid %" PRId64 ") by %s",
+                     n == 1 ? "" : "the first of them was ",
+                     crash_whom(crash, how), crash->node->name,
+                     crash->task->pid,
+                     crash->signal ? crash_signal_name(crash->signal)
+                                   : "exiting on request");
+        if (crash->signal == SIGKILL && crash->node->oom_kills)
+            sentence_add(s,
+                         "the kernel has killed %s process%s there for lack of "
+                         "memory, of any job",
+                         FIG_COUNT(crash->node->oom_kills),
+                         crash->node->oom_kills == 1 ? "" : "es");
+        if (crash->ended[JP_CRASH_SELF])
+            sentence_add(s, "%s then failed",
+                         FIG_COUNT(crash->ended[JP_CRASH_SELF]));
+        say_unknown(crash, s);
+    } else {
+        sentence_add(s, "how %s of %s process%s ended is not known%s",
+                     FIG_COUNT(left->unknown), FIG_COUNT(left->processes),
+                     left->processes == 1 ? "" : "es", though);
+        if (left->world_rank >= 0)
+            snprintf(whom, sizeof(whom), "rank %" PRId64, left->world_rank);
+        snprintf(how, sizeof(how), "%s of them, the first of ",
+                 FIG_COUNT(left->cut));
+        sentence_add(s,
+                     "the recording%s of %s%s (%.60s, pid %" PRId64
+                     ") %s no end, as after a crash, a kill or _exit",
+                     left->cut == 1 ? "" : "s", left->cut == 1 ? "" : how, whom,
+                     left->node->name, left->pid,
+                     left->cut == 1 ? "has" : "have");
+    }
 }
 
 /* Writes crash->text anew. */
@@ -900,12 +1242,16 @@ static void write_text(struct jp_crash *crash)
     case JP_CRASH_NODE:
         say_lost(crash, &s);
         break;
+    case JP_CRASH_PROCESSES:
+        say_processes(crash, &s);
+        break;
     default:
         if (crash->alike) {
             char how[80];
 
             say_how(crash, how, sizeof(how));
-            sentence_add(&s, "all %s tasks %s%s", FIG_COUNT(crash->tasks), how,
+            sentence_add(&s, "all %s %s %s%s", FIG_COUNT(crash->tasks),
+                         crash->ignored ? "processes" : "tasks", how,
                          crash->code == TIMEOUT_STATUS
                              ? ", as timeout does when a program's time is over"
                              : "");
@@ -913,6 +1259,7 @@ static void write_text(struct jp_crash *crash)
             say_first(crash, &s);
             say_launcher(crash, &s);
             say_others(crash, &s);
+            say_unknown(crash, &s);
         } else {
             say_ended(crash, &s);
         }
@@ -967,16 +1314,6 @@ static const struct jp_task *only_worker(const struct jp_nodes *nodes,
         only = worker;
     }
     return only;
-}
-
-/* Returns the world rank of a process on the crash's node; -1: none. */
-static int64_t rank_of(const struct jp_crash *crash,
-                       const struct jp_processes *processes,
-                       const struct jp_task *task)
-{
-    return task ? processes_rank_of(processes, crash->node->hostname, task->pid,
-                                    task->instance)
-                : -1;
 }
 
 /* Finds the worker that ended first, though it is not known how. */
@@ -1052,17 +1389,17 @@ static void find_untold(const struct jp_nodes *nodes,
 }
 
 /* Fills crash from the ends of all tasks, except for the operation
- * (crash_set_in). */
-static void judge_ends(const struct jp_nodes *nodes,
-                       const struct jp_processes *processes,
-                       const struct jp_result *result, struct jp_crash *crash)
+ * (crash_set_in). -1: no memory. */
+static int judge_ends(const struct jp_nodes *nodes,
+                      const struct jp_processes *processes,
+                      const struct jp_result *result, struct jp_crash *crash)
 {
     const struct jp_node *lost = nodes ? find_lost(nodes) : NULL;
     struct tally tally = {0};
 
     *crash = (struct jp_crash){.code = -1, .world_rank = -1, .before_us = -1};
     if (!nodes)
-        return;
+        return 0;
     each(nodes, tally_end, &tally);
     memcpy(crash->ended, tally.n, sizeof(tally.n));
     for (int way = 0; way < 4; way++)
@@ -1083,7 +1420,9 @@ static void judge_ends(const struct jp_nodes *nodes,
             judge_kill(nodes, tally.first[JP_CRASH_KILL], crash);
         else if (tally.n[JP_CRASH_SELF])
             judge_kill(nodes, tally.first[JP_CRASH_SELF], crash);
-        else if (tally.n[JP_CRASH_UNTOLD])
+        else if (judge_ignored(nodes, processes, result, crash) < 0)
+            return -1;
+        else if (crash->cause == JP_CRASH_NONE && tally.n[JP_CRASH_UNTOLD])
             crash->cause = JP_CRASH_UNKNOWN;
     }
     if (crash->task && !crash->task->is_worker) {
@@ -1100,6 +1439,7 @@ static void judge_ends(const struct jp_nodes *nodes,
                                          crash->task->pid, crash->task->gtid);
     }
     write_text(crash);
+    return 0;
 }
 
 /* Answers the question of a crash. */
@@ -1116,6 +1456,12 @@ static void answer(const struct jp_nodes *nodes, const struct jp_crash *crash,
              (!crash->cause && !crash->ended[JP_CRASH_WELL]))
         hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_NOT_JUDGED, NAN,
                        "it is unknown how tasks ended");
+    else if (crash->left.unknown)
+        hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "it is unknown how %s of %s processes that tasks "
+                       "started ended",
+                       FIG_COUNT(crash->left.unknown),
+                       FIG_COUNT(crash->left.processes));
     else
         hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_NOT_FOUND, 1,
                        NULL);
@@ -1169,7 +1515,8 @@ int crash_findings(const struct jp_nodes *nodes,
                    const struct jp_result *result, struct jp_crash *crash,
                    struct jp_findings *findings)
 {
-    judge_ends(nodes, processes, result, crash);
+    if (judge_ends(nodes, processes, result, crash) < 0)
+        return -1;
     answer(nodes, crash, findings->hypotheses);
     return add_fault(crash, processes, findings);
 }
@@ -1426,56 +1773,6 @@ int crash_of_hang(const struct jp_nodes *nodes,
     free(left.tasks);
     free(is_absent);
     return rc;
-}
-
-/* Makes a view of the nodes whose tasks are the workers of one attempt. -1: no
- * memory. Free with view_fini. */
-static int view_of_attempt(const struct jp_nodes *nodes, uint32_t restarts,
-                           struct jp_nodes *view)
-{
-    *view = *nodes;
-    view->step_tasks = 0;
-    view->nodes = calloc(nodes->n_nodes + 1, sizeof(*view->nodes));
-    for (size_t i = 0; view->nodes && i < nodes->n_nodes; i++) {
-        const struct jp_node *from = &nodes->nodes[i];
-        struct jp_node *to = &view->nodes[i];
-
-        *to = *from;
-        to->n_tasks = to->n_workers = 0;
-        to->tasks = calloc(from->n_workers + 1, sizeof(*to->tasks));
-        if (!to->tasks)
-            return -1;
-        for (size_t k = 0; k < from->n_workers; k++)
-            if (from->workers[k].restarts == restarts)
-                to->tasks[to->n_tasks++] = from->workers[k];
-        to->workers = to->tasks;
-        to->n_workers = to->n_tasks;
-    }
-    return view->nodes ? 0 : -1;
-}
-
-static void view_fini(struct jp_nodes *view)
-{
-    for (size_t i = 0; view->nodes && i < view->n_nodes; i++)
-        if (view->nodes[i].tasks == view->nodes[i].workers)
-            free(view->nodes[i].tasks);
-    free(view->nodes);
-}
-
-/* Lets the crash point to the nodes themselves instead of their view. */
-static void leave_view(const struct jp_nodes *nodes,
-                       const struct jp_nodes *view, struct jp_crash *crash)
-{
-    const struct jp_node *node =
-        crash->node ? &nodes->nodes[crash->node - view->nodes] : NULL;
-    const struct jp_task *task = NULL;
-
-    for (size_t k = 0; node && crash->task && k < node->n_workers; k++)
-        if (node->workers[k].pid == crash->task->pid &&
-            node->workers[k].instance == crash->task->instance)
-            task = &node->workers[k];
-    crash->node = node;
-    crash->task = task;
 }
 
 int crash_of_attempt(const struct jp_nodes *nodes,

@@ -395,8 +395,9 @@ static int add_first(const struct jp_likes *s, size_t first, uint64_t silent_us,
     sentence_add(&text, "completed operations do not show which of its ranks "
                         "was missing");
     snprintf(f->next, sizeof(f->next),
-             "check the processes of that communicator (py-spy, gdb); record "
-             "with --nccl-profile=recorder to see which ranks were missing");
+             "read the last output of the processes of that communicator; "
+             "record with --nccl-profile=recorder to see which ranks were "
+             "missing");
     return 0;
 }
 
@@ -640,8 +641,9 @@ static int add_uneven(const struct jp_likes *s,
                                        "error"
                                      : "");
     snprintf(f->next, sizeof(f->next),
-             "if the job hung, check the processes of that communicator; "
-             "record with --nccl-profile=recorder to see which ranks were "
+             "if the job hung, read the last output of the processes of that "
+             "communicator; record with --nccl-profile=recorder to see which "
+             "ranks were "
              "missing");
     return 0;
 }

@@ -31,6 +31,10 @@
  * task, somebody has ended the step, which is no fault. SIGKILL is a fault if
  * the kernel had no memory left, or if the other tasks went on for long.
  *
+ * Where all tasks end with status 0, a process that one of them started may
+ * have ended by itself: a script ends as its last command does. That is a fault
+ * as well, unless another attempt came after it.
+ *
  * Order: slurmstepd sees the first end on its node at once, the next ones up to
  * 100 ms later and then together. The nodes' clocks differ by unknown amounts.
  * `sure` is false if another task may have been first. The kind of end, and
@@ -51,7 +55,10 @@ enum jp_crash_cause {
     JP_CRASH_INTERRUPTED,
     JP_CRASH_TIME_LIMIT,
     JP_CRASH_PREEMPTED,
-    JP_CRASH_ENDED,   /* by a signal of unknown origin */
+    JP_CRASH_ENDED, /* by a signal of unknown origin */
+    /* Processes that tasks started were ended from outside, or it is not known
+       how they ended; no task is known to have ended with an error. */
+    JP_CRASH_PROCESSES,
     JP_CRASH_UNKNOWN, /* exit statuses are unknown */
     JP_CRASH_CAUSES
 };
@@ -91,6 +98,21 @@ struct jp_crash {
         bool unwatched;     /* it alone had ended before it was watched, and all
                                others were ended from outside; else: by its time */
     } untold;
+    /* The text is about processes that tasks started, and all tasks ended with
+     * status 0. */
+    bool ignored;
+    /* Of the processes with recordings that are no tasks themselves, in the
+     * last attempt, where no task is known to have ended with an error. */
+    struct jp_crash_left {
+        uint32_t processes; /* such processes */
+        uint32_t unknown;   /* of these, how so many ended is not known */
+        uint32_t cut;       /* of these, the recording of so many has no end */
+        bool followed;      /* the first one ended by itself, and then its task
+                               started another process */
+        /* the first of the `cut` ones */
+        const struct jp_node *node; /* borrowed from the nodes */
+        int64_t pid, world_rank;    /* -1: none */
+    } left;
     bool mended; /* the end of an attempt after which there was another one */
     int64_t end_us;    /* of the first end, since 1970; 0: unknown */
     int signal, code;  /* of the first task; 0 and -1: it has none */
@@ -209,6 +231,7 @@ struct jp_attempts {
     size_t n;
     bool programs;  /* they are programs that followed each other, and not
                        starts of one program */
+    bool by_logs;   /* ... which logs do not tell apart */
     char text[400]; /* one sentence about all; without a list: that the program
                        has restarted within its processes, or "" */
 };

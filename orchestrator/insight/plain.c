@@ -602,6 +602,8 @@ static void add_crash(struct text *t, const struct jp_crash *crash)
             crash->earlier == 1      ? ""
             : crash->task->is_worker ? "es"
                                      : "s");
+    if (crash->ignored)
+        add(t, " Its task ended with status 0 all the same.");
     if (!crash->sure)
         add(t, " Another %s may have been first.",
             crash->task->is_worker ? "process" : "task");
@@ -776,6 +778,10 @@ static void add_end(struct text *t, const struct jp_crash *crash)
 
     if (how[crash->cause])
         add(t, " %s", how[crash->cause]);
+    if (crash->cause == JP_CRASH_PROCESSES) {
+        add(t, " ");
+        add_clause(t, crash->text);
+    }
 }
 
 /* Adds the sentences on the verdict's word, without how the step ended. */
@@ -846,10 +852,29 @@ const char *const *plain_checks(const struct jp_verdict *verdict,
         "Read the output or the core file of the rank that failed first.",
         "Check its node: memory, GPU errors (Xid) in the kernel's log.",
     };
-    static const char *const hang[JP_PLAIN_CHECKS] = {
-        "Examine the rank that stopped: py-spy dump --pid, or gdb -p.",
+    static const char *const hangs[JP_PLAIN_CHECKS] = {
+        "Examine the rank that stopped: jobprof evidence, py-spy dump --pid, "
+        "or gdb -p.",
         "Do all ranks call the same collectives in the same order?",
         "Is its node alive? Look for GPU errors (Xid) in the kernel's log.",
+    };
+    /* the processes are gone */
+    static const char *const hung_examined[JP_PLAIN_CHECKS] = {
+        "Read what the processes did while they hung: jobprof show --hang.",
+        "Do all ranks call the same collectives in the same order?",
+        "Look for GPU errors (Xid) in the kernel's log of its node.",
+    };
+    static const char *const hung_recorded[JP_PLAIN_CHECKS] = {
+        "See which ranks never entered, and where the others wait: jobprof "
+        "show --pending.",
+        "Do all ranks call the same collectives in the same order?",
+        "Read the last output of the rank that stopped, and its node's log of "
+        "the kernel (Xid).",
+    };
+    static const char *const hung[JP_PLAIN_CHECKS] = {
+        "Read the last output of the ranks that stopped.",
+        "Do all ranks call the same collectives in the same order?",
+        "Look for GPU errors (Xid) in the kernel's log of their nodes.",
     };
     switch (verdict->word) {
     case JP_VERDICT_NODATA:
@@ -858,7 +883,11 @@ const char *const *plain_checks(const struct jp_verdict *verdict,
     case JP_VERDICT_FAILED:
         return has->recordings ? failed : failed_unseen;
     case JP_VERDICT_HANG:
-        return hang;
+        if (verdict->runs || verdict->may_run)
+            return hangs;
+        return has->evidence     ? hung_examined
+               : has->recordings ? hung_recorded
+                                 : hung;
     default:
         return NULL;
     }

@@ -423,6 +423,26 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
                            "there are too few complete operations of a "
                            "kind",
                        .says = "too few to compare ranks"},
+    [JP_REASON_TORN] = {UNJUDGED("torn"), .command = SHOW,
+                        .situation = "operations that the order of traces of "
+                                     "kernels joins do not overlap in time",
+                        .says = "the order of the traces joins"},
+    /* INCOMPLETE when the step is over */
+    [JP_REASON_SHARED_SO_FAR] =
+        {UNJUDGED("shared_so_far"), .command = SHOW,
+         .situation = "the step still runs, and ranks have records of two "
+                      "processes",
+         .says = "the records of several runs are mixed"},
+    [JP_REASON_TWINS_SO_FAR] =
+        {UNJUDGED("twins_so_far"), .command = SHOW,
+         .situation = "the step still runs, and two communicators of one "
+                      "process have one id",
+         .says = "two communicators have one id"},
+    [JP_REASON_UNSEEN_SO_FAR] =
+        {UNJUDGED("unseen_so_far"), .command = SHOW,
+         .situation = "the step still runs, and NCCL reported no event of "
+                      "collectives",
+         .says = "NCCL reported too few of the collectives"},
     [JP_REASON_ROUGH] = {UNJUDGED("rough"),
                          .situation = "only an effect above 3 % of the run "
                                       "would have been seen, or more than 3 % "

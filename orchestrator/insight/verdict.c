@@ -441,7 +441,7 @@ static void explain_ends(const struct jp_evidence *e,
                          const struct jp_crash *crash, struct jp_reasons *why)
 {
     if (!crash || has_files(e) || !e->analysed ||
-        crash->cause == JP_CRASH_UNKNOWN)
+        crash->cause == JP_CRASH_PROCESSES || crash->cause == JP_CRASH_UNKNOWN)
         return;
     reasons_add(why, crash_is_fault(crash) ? JP_REASON_TASKS_FAILED
                                            : JP_REASON_TASKS_ENDED);

@@ -613,13 +613,18 @@ static struct jp_plain_has what_it_has(const struct jp_report *report)
     const struct jp_quality *q = report->result ? &report->result->quality
                                                 : NULL;
     const struct jp_finding *f = worst_of(report);
+    bool evidence = false;
 
+    for (size_t i = 0; feature_registry[i]; i++)
+        evidence |= feature_registry[i]->read_hang &&
+                    feature_data(report->features, feature_registry[i]);
     return (struct jp_plain_has){
         .rank = f && f->world_rank >= 0,
         .records = q && q->records,
         .recordings = q && q->recordings &&
                       (q->in_flight || (q->cut_recordings && q->records)),
-        .topology = report->labels && report->labels->shapes.n_shapes};
+        .topology = report->labels && report->labels->shapes.n_shapes,
+        .evidence = evidence};
 }
 
 const char *const *first_screen_checks(const struct jp_report *report)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -245,6 +246,71 @@ static void looks_at_all_hosts_of_attempts(void **state)
     result_destroy(r);
 }
 
+/* Writes a log of Inspector: 30 AllReduces of 1 ms from a time on, one each
+ * 10 ms, of which 10 are written at once. */
+static void put_log(const char *dir, unsigned process, unsigned node,
+                    unsigned of, uint64_t from_us)
+{
+    char name[32], *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+
+    assert_non_null(out);
+    for (unsigned i = 0; i < 30; i++)
+        fprintf(out,
+                "{\"header\":{\"id\":\"0x%u\",\"rank\":%u,\"n_ranks\":4,"
+                "\"nnodes\":2},\"metadata\":{\"dump_timestamp_us\":%llu,"
+                "\"hostname\":\"n%u\",\"pid\":%u},\"coll_perf\":{\"coll\":"
+                "\"AllReduce\",\"coll_sn\":%u,\"coll_msg_size_bytes\":64,"
+                "\"coll_exec_time_us\":1000}}\n",
+                of, process % 4,
+                (unsigned long long) from_us + (i / 10 + 1) * 100000, node,
+                100 + process, i);
+    assert_int_equal(fclose(out), 0);
+    snprintf(name, sizeof(name), "n%u-pid%u.log", node, 100 + process);
+    free(tempdir_file(dir, name, 0600, text));
+    free(text);
+}
+
+/* Logs name no task: programs of the same hosts, one after the other, count
+ * once, unless the step has more tasks than one of them has processes. */
+static void counts_ranks_of_programs_in_logs(void **state)
+{
+    enum { APART, AT_ONCE, SOON, OTHER_HOSTS, OTHER_TASKS, CASES };
+
+    for (unsigned kind = 0; kind < CASES; kind++) {
+        const struct jp_aggregate_options options = {
+            .threads = 1, .processes = kind == OTHER_TASKS ? 8 : 4};
+        struct jp_result *r;
+
+        for (unsigned i = 0; i < 8; i++)
+            put_log(*state, i, i % 4 / 2 + (kind == OTHER_HOSTS && i > 3),
+                    i / 4,
+                    1700000000000000 + i / 4 *
+                                           (kind == AT_ONCE ? 10000
+                                            : kind == SOON  ? 250000
+                                                            : 5000000));
+        r = result_of(*state, &options);
+        assert_int_equal(r->quality.programs, kind == APART ? 2 : 0);
+        assert_int_equal(r->quality.ranks_seen, kind == APART ? 4 : 8);
+        for (size_t i = 0; i < r->n_ranks; i++)
+            assert_int_equal(r->ranks[i].restarts,
+                             kind == APART ? r->ranks[i].pid > 103 : -1);
+        result_destroy(r);
+        if (kind != OTHER_HOSTS)
+            continue;
+        for (unsigned i = 4; i < 8; i += 2) { /* they have other names */
+            char name[64];
+
+            for (unsigned k = i; k < i + 2; k++) {
+                snprintf(name, sizeof(name), "%s/n%u-pid%u.log",
+                         (const char *) *state, i % 4 / 2 + 1, 100 + k);
+                assert_int_equal(unlink(name), 0);
+            }
+        }
+    }
+}
+
 /* Counted once every file has counters and every rank was seen. */
 static void counts_what_the_recorder_counted(void **state)
 {
@@ -448,6 +514,8 @@ int main(void)
         IN_DIR(counts_ranks_of_programs_once),
         IN_DIR(looks_at_all_tasks_of_programs),
         IN_DIR(looks_at_all_hosts_of_attempts),
+
+        IN_DIR(counts_ranks_of_programs_in_logs),
         IN_DIR(sees_one_id_of_two_communicators),
         IN_DIR(counts_in_any_order),
         IN_DIR(needs_records),

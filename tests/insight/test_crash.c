@@ -638,6 +638,8 @@ static void test_workers(void **state)
     /* the launchers started their workers anew, and all ended well */
     make_workers(workers, SIGSEGV);
     tasks[0][0].status = tasks[1][0].status = 0;
+    workers[1].restarts = 1;
+    workers[1].status = 0;
     judge(&step, &c);
     assert_int_equal(c.cause, JP_CRASH_NONE);
     /* ... or the second attempt failed, by another one */
@@ -658,6 +660,151 @@ static void test_workers(void **state)
     judge(&step, &c);
     assert_int_equal(c.cause, JP_CRASH_EXIT);
     assert_int_equal(c.code, 7);
+}
+
+/* As make_workers, and all tasks end with status 0. */
+static void make_ignored(struct jp_task workers[4], int first)
+{
+    make_workers(workers, first);
+    nodes[0].finished = nodes[1].finished = true;
+    tasks[0][0].status = tasks[1][0].status = 0;
+}
+
+/* Judges it by recordings, of which those in `cut` (bits by worker) have no
+ * end. Returns whether it is found, or not judged. */
+static enum jp_hypothesis_state judge_recorded(const struct jp_task workers[4],
+                                               unsigned cut,
+                                               struct jp_crash *crash)
+{
+    static struct jp_hypotheses hypotheses;
+    struct jp_recorded recorded[4];
+    struct jp_result r = {.recorded = recorded,
+                          .n_recorded = 4,
+                          .quality = {.files = 4,
+                                      .recordings = 4,
+                                      .records = 40,
+                                      .ranks_seen = 4,
+                                      .ranks_expected = 4}};
+    struct jp_findings findings = {.hypotheses = &hypotheses};
+
+    hypotheses = (struct jp_hypotheses){0};
+    for (int i = 0; i < 4; i++) {
+        recorded[i] = (struct jp_recorded){.host = nodes[i / 2].hostname,
+                                           .pid = workers[i].pid,
+                                           .instance = workers[i].instance,
+                                           .cut = cut >> i & 1};
+        launched_init(&recorded[i].launched);
+        r.quality.cut_recordings += recorded[i].cut;
+    }
+    assert_int_equal(crash_findings(&step, &some, &r, crash, &findings), 0);
+    assert_int_equal(findings.n, crash_is_fault(crash));
+    findings_fini(&findings);
+    return hypotheses.of[JP_HYPOTHESIS_CRASH].state;
+}
+
+/* A script ends with 0 as its last command does, although a process died that
+ * it had started. */
+static void test_ignored(void **state)
+{
+    struct jp_task workers[4];
+    struct jp_crash c;
+
+    (void) state;
+    make_ignored(workers, SIGSEGV);
+    assert_int_equal(judge_recorded(workers, 8, &c), JP_HYPOTHESIS_FOUND);
+    assert_int_equal(c.cause, JP_CRASH_SIGNAL);
+    assert_ptr_equal(c.task, &workers[3]);
+    assert_ptr_equal(c.node, &nodes[1]);
+    assert_true(c.sure && c.ignored);
+    assert_string_equal(
+        c.text, "a worker of task 1 (n2, pid 203) died of SIGSEGV, 300 ms "
+                "before any other process ended; task 1, which started it, "
+                "ended with exit status 0 all the same; 3 other processes were "
+                "then ended from outside");
+    /* how another one ended before is not known: that one may be the reason */
+    workers[2].status = -1;
+    workers[2].mono_us -= 900000;
+    workers[2].end_us -= 900000;
+    judge_recorded(workers, 8, &c);
+    assert_ptr_equal(c.task, &workers[3]);
+    assert_false(c.sure);
+    assert_non_null(strstr(c.text, "how 1 other process ended is not known"));
+    /* the step runs: its launcher may start it again */
+    make_ignored(workers, SIGSEGV);
+    step.over = false;
+    judge_recorded(workers, 8, &c);
+    assert_int_equal(c.cause, JP_CRASH_NONE);
+    /* ... as a script has done that counts nothing */
+    make_ignored(workers, SIGSEGV);
+    workers[0].status = workers[1].status = workers[2].status = 0;
+    workers[2].start = (uint64_t) workers[3].mono_us / 10000 + 1;
+    judge_recorded(workers, 8, &c);
+    assert_int_equal(c.cause, JP_CRASH_PROCESSES);
+    assert_string_equal(c.text, "a worker of task 1 (n2, pid 203) died of "
+                                "SIGSEGV; its task then started another "
+                                "process, and ended with status 0");
+    workers[2].start--; /* it had started before */
+    judge_recorded(workers, 8, &c);
+    assert_int_equal(c.cause, JP_CRASH_SIGNAL);
+    /* a status: the others go on */
+    make_ignored(workers, EXIT(1));
+    workers[0].status = workers[1].status = workers[2].status = 0;
+    judge_recorded(workers, 0, &c);
+    assert_int_equal(c.cause, JP_CRASH_EXIT);
+    assert_non_null(strstr(c.text, "(n2, pid 203) ended with exit status 1, "));
+    /* one of all, after their last operation: the tasks take it for well */
+    for (int i = 0; i < 4; i++)
+        workers[i].status = EXIT(85);
+    assert_int_equal(judge_recorded(workers, 0, &c), JP_HYPOTHESIS_NOT_FOUND);
+    assert_int_equal(c.cause, JP_CRASH_PROCESSES);
+    assert_string_equal(c.text, "all 4 processes ended with exit status 85 "
+                                "after their last operation, and their tasks "
+                                "with status 0");
+    /* ... but not where a recording shows that one had not finished */
+    judge_recorded(workers, 1, &c);
+    assert_int_equal(c.cause, JP_CRASH_EXIT);
+    /* the script kills one */
+    make_ignored(workers, SIGKILL);
+    workers[0].status = workers[1].status = workers[2].status = 0;
+    nodes[1].oom_kills = 2;
+    assert_int_equal(judge_recorded(workers, 8, &c), JP_HYPOTHESIS_NOT_FOUND);
+    assert_int_equal(c.cause, JP_CRASH_PROCESSES);
+    assert_string_equal(
+        c.text, "1 of 4 processes was ended from outside, though all tasks "
+                "ended with status 0; a worker of task 1 (n2, pid 203) by "
+                "SIGKILL; the kernel has killed 2 processes there for lack of "
+                "memory, of any job");
+    /* Slurm ends all, and their tasks leave with 0 */
+    make_ignored(workers, SIGTERM);
+    step.job_state = SLURMJOB_CANCELLED;
+    judge_recorded(workers, 15, &c);
+    assert_int_equal(c.cause, JP_CRASH_CANCELLED);
+    assert_string_equal(c.text, "cancelled: 4 of 4 processes by SIGTERM");
+    /* how it ended is not known, but that its recording has no end */
+    make_ignored(workers, -1);
+    workers[0].status = workers[1].status = workers[2].status = 0;
+    assert_int_equal(judge_recorded(workers, 8, &c), JP_HYPOTHESIS_NOT_JUDGED);
+    assert_int_equal(c.cause, JP_CRASH_PROCESSES);
+    assert_string_equal(
+        c.text, "how 1 of 4 processes ended is not known, though all tasks "
+                "ended with status 0; the recording of a process (n2, pid "
+                "203) has no end, as after a crash, a kill or _exit");
+    /* ... without an agent that saw the ends */
+    nodes[0].n_workers = nodes[1].n_workers = 0;
+    judge_recorded(workers, 10, &c);
+    assert_string_equal(
+        c.text, "how 4 of 4 processes ended is not known, though all tasks "
+                "ended with status 0; the recordings of 2 of them, the first "
+                "of a process (n1, pid 201) have no end, as after a crash, a "
+                "kill or _exit");
+    /* where each recording has its end, only the question says it */
+    assert_int_equal(judge_recorded(workers, 0, &c), JP_HYPOTHESIS_NOT_JUDGED);
+    assert_int_equal(c.cause, JP_CRASH_NONE);
+    assert_string_equal(c.text, "");
+    /* nor is that known of tasks */
+    tasks[1][0].status = -1;
+    judge_recorded(workers, 0, &c);
+    assert_int_equal(c.cause, JP_CRASH_UNKNOWN);
 }
 
 /* The end of one attempt's workers, after which there was another one. */
@@ -1059,6 +1206,7 @@ int main(void)
         cmocka_unit_test(test_causes),
         cmocka_unit_test(test_expected_ranks),
         cmocka_unit_test(test_workers),
+        cmocka_unit_test(test_ignored),
         cmocka_unit_test(test_attempt),
         cmocka_unit_test(test_attempts),
         cmocka_unit_test(test_hang),

@@ -364,6 +364,45 @@ static void few(void)
     no_parts();
 }
 
+static void one_id(void)
+{
+    two_runs();
+    m.result.quality.twin_recordings = 1;
+}
+
+static void unseen(void)
+{
+    struct jp_unseen *allreduce = &m.result.quality.unseen[0];
+
+    strcpy(allreduce->func, "AllReduce");
+    allreduce->calls = m.result.quality.records;
+    m.result.quality.unseen_calls = m.result.quality.records;
+    m.result.quality.n_unseen = 1;
+}
+
+/* Rank 0 begins each operation after the others have ended it. */
+static void torn(void)
+{
+    m.result.quality.files = m.result.quality.kernel_traces = RANKS;
+    ops_destroy(m.result.ops);
+    m.result.ops = ops_create();
+    assert_non_null(m.result.ops);
+    for (unsigned i = 0; i < OPS; i++) {
+        const struct jp_op op = {.sn = i,
+                                 .n = RANKS,
+                                 .n_exec = RANKS,
+                                 .n_start = RANKS,
+                                 .exec_min_us = 100,
+                                 .exec_max_us = 100,
+                                 .start_min_us = 1000000 + i * 1000,
+                                 .start_max_us = 1000500 + i * 1000,
+                                 .end_max_us = 1000600 + i * 1000};
+
+        assert_int_equal(ops_add(m.result.ops, &op), 0);
+    }
+    assert_int_equal(ops_end(m.result.ops), 0);
+}
+
 /* Each part of the run differs by far more than the run is long. */
 static void noise(void)
 {
@@ -396,6 +435,10 @@ static void test_unjudged(void **state)
         {messages, JP_REASON_MESSAGES},
         {unequal_alltoalls, JP_REASON_UNEQUAL_ALLTOALLS},
         {few, JP_REASON_FEW},
+        {torn, JP_REASON_TORN},
+        {two_runs, JP_REASON_SHARED_SO_FAR},
+        {one_id, JP_REASON_TWINS_SO_FAR},
+        {unseen, JP_REASON_UNSEEN_SO_FAR},
     };
     bool seen[JP_REASONS + 1] = {false};
 

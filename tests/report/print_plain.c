@@ -319,6 +319,8 @@ static void put_verdicts(void)
                 &result, NULL);
     put_verdict(JP_VERDICT_HANG, 1, "", &result, NULL);
     put_crash(&x, JP_CRASH_SIGNAL, 11, -1, true);
+    x.crash.ignored = true;
+    put_verdict(JP_VERDICT_FAILED, -1, "", &result, &x);
     put_crash(&x, JP_CRASH_EXIT, 0, 7, false);
     put_crash(&x, JP_CRASH_MEMORY, 9, -1, true);
     x.crash.cause = JP_CRASH_EXIT;
@@ -343,8 +345,14 @@ static void put_verdicts(void)
     /* who ended the step is a fact beside what was found */
     for (int cause = JP_CRASH_CANCELLED; cause < JP_CRASH_UNKNOWN; cause++) {
         x.crash = (struct jp_crash){.cause = (enum jp_crash_cause) cause};
+        if (cause == JP_CRASH_PROCESSES)
+            snprintf(
+                x.crash.text, sizeof(x.crash.text),
+                "1 of 4 processes was ended from outside, though all tasks "
+                "ended with status 0; more");
         put_verdict(JP_VERDICT_OK, 1, "", &result, &x);
     }
+    x.crash = (struct jp_crash){.cause = JP_CRASH_ENDED};
     snprintf(x.crash.text, sizeof(x.crash.text),
              "cancelled: 8 of 8 tasks by SIGTERM");
     put_reason(JP_VERDICT_NODATA, JP_REASON_TASKS_ENDED, -1,
@@ -353,7 +361,8 @@ static void put_verdicts(void)
 }
 
 /* What a report can have: everything, or nothing. */
-static const struct jp_plain_has whole = {true, true, true, true}, nothing;
+static const struct jp_plain_has whole = {true, true, true, true, true},
+                                 nothing;
 
 static void put_row_checks(const struct jp_reason_row *row)
 {
@@ -375,6 +384,17 @@ static void put_checks(void)
                                : verdict_word_name((enum jp_verdict_word) word),
                         checks[i]);
         }
+    for (int i = 0; i < 3; i++) { /* a hang: it goes on; it is over */
+        const struct jp_verdict v = {.word = JP_VERDICT_HANG, .runs = i == 0};
+        const struct jp_plain_has has = {.recordings = i < 2};
+        const char *const *checks = plain_checks(&v, &has);
+
+        for (int k = 0; k < JP_PLAIN_CHECKS && checks[k]; k++)
+            put(i == 0   ? "HANG, runs"
+                : i == 1 ? "HANG, recorded"
+                         : "HANG, logs",
+                checks[k]);
+    }
     for (int i = 0; i < JP_REASONS; i++)
         put_row_checks(&reasons_table[i]);
     for (size_t i = 0; feature_registry[i]; i++)
