@@ -1296,8 +1296,25 @@ static bool is_launcher(const struct jp_processes *processes,
                            0);
 }
 
+/* Whether a task of the step has several workers in that attempt. */
+static bool has_several(const struct jp_nodes *nodes, uint32_t attempt)
+{
+    for (size_t n = 0; n < nodes->n_nodes; n++) {
+        const struct jp_node *node = &nodes->nodes[n];
+
+        for (size_t i = 0; i < node->n_workers; i++)
+            for (size_t k = 0; k < i; k++)
+                if (node->workers[i].restarts == attempt &&
+                    node->workers[k].restarts == attempt &&
+                    node->workers[i].gtid == node->workers[k].gtid)
+                    return true;
+    }
+    return false;
+}
+
 /* Returns the only worker of the first task in the last attempt; NULL: none, or
- * several. */
+ * several. Where other tasks have several, one is not all: the others had not
+ * begun. */
 static const struct jp_task *only_worker(const struct jp_nodes *nodes,
                                          const struct jp_crash *crash)
 {
@@ -1313,7 +1330,7 @@ static const struct jp_task *only_worker(const struct jp_nodes *nodes,
             return NULL;
         only = worker;
     }
-    return only;
+    return only && !has_several(nodes, attempt) ? only : NULL;
 }
 
 /* Finds the worker that ended first, though it is not known how. */

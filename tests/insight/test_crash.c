@@ -635,6 +635,13 @@ static void test_workers(void **state)
     assert_int_equal(c.cause, JP_CRASH_SIGNAL);
     assert_ptr_equal(c.task, &workers[2]);
     assert_true(!c.sure && c.rivals == 1);
+    /* it had not begun its recording: the one worker of its task that has is
+     * not all that the task had, as the other task has two */
+    make_workers(workers, -1);
+    nodes[1].n_workers = 1;
+    judge(&step, &c);
+    assert_int_equal(c.task->gtid, 1);
+    assert_true(c.launches && !c.sure && !c.only);
     /* the launchers started their workers anew, and all ended well */
     make_workers(workers, SIGSEGV);
     tasks[0][0].status = tasks[1][0].status = 0;

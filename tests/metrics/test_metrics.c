@@ -47,9 +47,9 @@ static const struct jp_column of_other[] = {
     METRICS_ROW("jobprof_test_left", METRICS_GAUGE, NULL, METRICS_RUNNING,
                 "What a test has left."),
 };
-static const struct jp_table other = {
+static const struct jp_table other_table = {
     .help = "a rank", JP_COLUMNS(of_other), .metrics_place = 51};
-static const struct jp_table *const others[] = {&other, NULL};
+static const struct jp_table *const others[] = {&other_table, NULL};
 
 static char *text_of(const struct metrics_set *set,
                      const struct metrics_how *how, size_t *left)
@@ -70,7 +70,7 @@ static void fill(struct metrics_set *set)
     metrics_init(set);
     set->time_s = 1700000000.25;
     /* tables are written by their places */
-    v = metrics_add(set, &other, "42", "0", "n1", "0");
+    v = metrics_add(set, &other_table, "42", "0", "n1", "0");
     v[OTHER_BYTES] = 0x1p60;
     v = metrics_add(set, &metrics_rank, "42", "0", "n1", "0");
     v[METRIC_OPERATIONS] = 12;
