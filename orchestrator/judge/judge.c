@@ -854,7 +854,9 @@ struct window {
     double late_us;  /* excess in it */
     double error_us; /* its standard error */
     double tried;    /* how many windows it was chosen from */
-    double chance;   /* that noise makes it, over all of these */
+    double errors;   /* so many it is above the rest */
+    double own;      /* variance of the blocks about both */
+    double chance;   /* that noise makes it, over all windows */
 };
 
 /* Noise of one kind: that of the blocks of all processes of a role, or of all
@@ -865,23 +867,32 @@ struct noise {
     double variance; /* median of the blocks', by neighbours() */
 };
 
-#define WINDOW_LEAST 4  /* blocks, in it and before it, after the start */
-#define STRETCH 3       /* blocks of a stretch, on average: one event has two */
-#define RAMPS 0.25      /* of the chance, for a lateness that grows */
-#define EVENTS_SHOWN 64 /* series that show the events there are in blocks */
+#define WINDOW_LEAST 4 /* blocks, in it and before it, after the start */
+#define STRETCH 3      /* blocks of a stretch, on average: one event has two */
+#define RAMPS 0.25     /* of the chance, for a lateness that grows */
+#define PAIRS 2.0      /* noise lasts for so many blocks, at least */
+#define CARRIED_MOST 0.9 /* of the noise of a block, to the next one */
+#define SERIES_SHOWN 64  /* series that show what noise is like */
 
 /* Returns the chance of a difference of that many errors, if the blocks vary by
  * `own` (variance) about it. Noise is of one kind, so all series show how large
- * it is, unless the own one is far larger. Noise may last: blocks count in
- * pairs. */
-static double chance_of_errors(double errors, double own,
+ * it is, unless the own one is far larger. Noise lasts for so many blocks,
+ * which count as one. */
+static double chance_of_errors(double errors, double own, double lasts,
                                const struct noise *noise)
 {
-    unsigned freedom = (JUDGE_BLOCKS - START_BLOCKS) / 2 - 2;
+    double freedom = (JUDGE_BLOCKS - START_BLOCKS) / lasts - 2;
 
     if (own <= UNLIKE * UNLIKE * noise->variance)
-        freedom *= 1 + (unsigned) noise->n / 2;
-    return stats_student_tail(errors / sqrt(2), freedom);
+        freedom *= 1 + (double) (noise->n / 2);
+    return stats_student_tail(errors / sqrt(lasts),
+                              (unsigned) fmax(freedom, 1));
+}
+
+/* Returns every which of many series is looked at. */
+static size_t step_of(const struct noise *noise)
+{
+    return (noise->n + SERIES_SHOWN - 1) / SERIES_SHOWN;
 }
 
 /* Returns a bound of the chance that as many blocks as a window has, drawn from
@@ -896,7 +907,6 @@ static double chance_of_events(const double *blocks, const struct window *late,
                                const struct noise *noise)
 {
     double n_in = __builtin_popcount(late->in), most = late->late_us / n_in;
-    size_t step = (noise->n + EVENTS_SHOWN - 1) / EVENTS_SHOWN;
     double own = 0, least = 0; /* logarithm */
 
     for (unsigned k = START_BLOCKS; k < JUDGE_BLOCKS; k++)
@@ -904,7 +914,7 @@ static double chance_of_events(const double *blocks, const struct window *late,
     for (double rate = 1; rate < 100; rate *= sqrt(2)) {
         double sum = 0, n = 0;
 
-        for (size_t i = 0; i < noise->n; i += step)
+        for (size_t i = 0; i < noise->n; i += step_of(noise))
             for (unsigned k = START_BLOCKS; k < JUDGE_BLOCKS; k++) {
                 if (late->in >> k & 1)
                     continue;
@@ -916,11 +926,61 @@ static double chance_of_events(const double *blocks, const struct window *late,
     return exp(least);
 }
 
+/* Returns which part of the noise of a block is carried to the next one: the
+ * median of all series, by how much less their neighbouring blocks differ than
+ * any two do (von Neumann 1941). A window is left out, and so is who is late in
+ * the same one, as others of a node are. */
+static double carried(const struct window *late, const struct noise *noise,
+                      double *scratch)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < noise->n; i += step_of(noise)) {
+        const double *blocks = noise->blocks[i];
+        double sum = 0, squares = 0, steps = 0, of = 0, pairs = 0, variance;
+
+        for (unsigned k = START_BLOCKS; k < JUDGE_BLOCKS; k++) {
+            if (late->in >> k & 1)
+                continue;
+            sum += blocks[k];
+            squares += blocks[k] * blocks[k];
+            of++;
+            if (k + 1 == JUDGE_BLOCKS || late->in >> (k + 1) & 1)
+                continue;
+            steps += (blocks[k + 1] - blocks[k]) * (blocks[k + 1] - blocks[k]);
+            pairs++;
+        }
+        variance = (squares - sum * sum / of) / (of - 1);
+        if (pairs > 0 && variance > 0)
+            scratch[n++] = 1 - steps / (2 * pairs) / variance;
+    }
+    return n ? fmin(fmax(stats_median(scratch, n), 0), CARRIED_MOST) : 0;
+}
+
+/* Returns the chance of a window if noise lasts as long as it does elsewhere.
+ * Ranks wander: they are slower for some iterations, then faster. Where the
+ * part c is carried, a mean of blocks varies as if (1 + c) / (1 - c) of them
+ * were one (a first-order autoregressive series), and blocks vary by more than
+ * neighbours show. */
+static double chance_of_wandering(const struct window *late,
+                                  const struct noise *noise, double *scratch)
+{
+    double c = carried(late, noise, scratch);
+    double own = fmax(late->own, noise->variance);
+    double wide = fmax(late->own, noise->variance / (1 - c));
+
+    return late->tried *
+           chance_of_errors(late->errors * sqrt(own / wide), late->own,
+                            fmax(PAIRS, (1 + c) / (1 - c)), noise);
+}
+
 /* Returns true if noise makes a window of blocks with less than that chance. */
 static bool stands_out(const double *blocks, const struct window *late,
-                       const struct noise *noise, double chance)
+                       const struct noise *noise, double chance,
+                       double *scratch)
 {
     return late->chance < chance && late->late_us > 0 &&
+           chance_of_wandering(late, noise, scratch) < chance &&
            late->tried * chance_of_events(blocks, late, noise) < chance;
 }
 
@@ -998,7 +1058,9 @@ static struct window find_stretches(const double *blocks,
     w.late_us = sum[1];
     w.error_us = e * n_in;
     w.tried = ways(stretches(in)) / (1 - RAMPS);
-    w.chance = w.tried * chance_of_errors((late - usual) / e, s, noise);
+    w.errors = (late - usual) / e;
+    w.own = s;
+    w.chance = w.tried * chance_of_errors(w.errors, s, PAIRS, noise);
     return w;
 }
 
@@ -1063,7 +1125,9 @@ static struct window find_ramp(const double *blocks, const struct noise *noise)
         }
     if (best.in) {
         best.tried = tried / RAMPS;
-        best.chance = best.tried * chance_of_errors(most, own, noise);
+        best.errors = most;
+        best.own = own;
+        best.chance = best.tried * chance_of_errors(most, own, PAIRS, noise);
     }
     return best;
 }
@@ -1105,7 +1169,9 @@ static struct window find_window(const double *blocks,
         }
     if (best.in) {
         best.tried = tried / (1 - RAMPS);
-        best.chance = best.tried * chance_of_errors(most, own, noise);
+        best.errors = most;
+        best.own = own;
+        best.chance = best.tried * chance_of_errors(most, own, PAIRS, noise);
     }
     many = find_stretches(blocks, noise);
     if (many.chance < best.chance)
@@ -1275,7 +1341,7 @@ static int name_node(struct work *w, size_t host, const struct host *h,
         return 0;
     late = find_window(h->blocks, noise);
     onset = w->j->processes[h->worst].intervals >= JUDGE_KNOWN_INTERVALS &&
-            stands_out(h->blocks, &late, noise, chance) &&
+            stands_out(h->blocks, &late, noise, chance, w->scratch) &&
             is_host_late(w, h, late.late_us, spread, within) &&
             is_host_alike(w, host, late.late_us, &late);
     all_along = mean > errors_of(chance, freedom_of_blocks()) * h->t.error &&
@@ -1335,9 +1401,10 @@ static int name_process(struct work *w, size_t p, bool *named)
                                 .n = x->likes,
                                 .variance = x->usual_noise};
     const struct window late = find_window(x->own_us, &noise);
-    bool onset =
-        x->intervals >= JUDGE_KNOWN_INTERVALS && late.late_us > w->worth_us &&
-        stands_out(x->own_us, &late, &noise, judge_chance(j->n_judged));
+    bool onset = x->intervals >= JUDGE_KNOWN_INTERVALS &&
+                 late.late_us > w->worth_us &&
+                 stands_out(x->own_us, &late, &noise, judge_chance(j->n_judged),
+                            w->scratch);
     struct judge_answer *a;
 
     if ((!onset && !(x->excess_us > x->least_us)) ||

@@ -44,9 +44,11 @@
  * all processes and questions. Some noise is single events, such as collections
  * of garbage, which errors do not describe: as many blocks of the role, drawn
  * by chance, must come to as much as a part of the run as seldom (Chernoff
- * 1952). Where a few processes do not show how they differ, what is known of
- * GPUs counts (JUDGE_DIFFER_KNOWN), or who costs much (JUDGE_TOLD). The
- * smallest effect is the same threshold.
+ * 1952). Other noise lasts: how much of it one block carries to the next one is
+ * measured, and counts in the error of a part of the run. Where a few processes
+ * do not show how they differ, what is known of GPUs counts
+ * (JUDGE_DIFFER_KNOWN), or who costs much (JUDGE_TOLD). The smallest effect is
+ * the same threshold.
  *
  * Bounds. 4 Mi operations of processes (aggregate/timeline.h), 40 bytes each at
  * most while they are judged. Time is O(n log n) of them. A longer run is
