@@ -14,8 +14,9 @@
  * are numbered as attempts are.
  *
  * A record is written some time after its operation, with others. How long
- * after is not known, but no longer than the longest time between two writes.
- * Programs that write seldom are not told apart.
+ * after is not known, but no longer than the longest time between two writes of
+ * the communicator with most operations. Programs that write seldom, or each
+ * communicator once when it ends, are not told apart.
  */
 #include "orchestrator/aggregate/result_build.h"
 
@@ -43,7 +44,8 @@ struct group {
     uint64_t from_us, to_us;
     uint64_t dump_us; /* of its first write */
     bool stamped;     /* all of its operations have a start and an end */
-    bool known;       /* ... or a time at all */
+    size_t most;      /* its communicator with most operations ... */
+    uint64_t n_most;  /* ... and how many; 0: it has none */
     int64_t program;
     uint64_t slots[SLOTS / 64];
 };
@@ -152,14 +154,24 @@ static uint64_t longest_empty(const struct group *g, unsigned *marked)
 static bool take_times(struct search *s)
 {
     struct ops_reader reader = {.ops = s->r->ops};
-    uint64_t first = UINT64_MAX, last = 0, slot;
+    size_t comm = 0;
+    uint64_t first = UINT64_MAX, last = 0, slot, n = 0;
 
     ops_want(&reader, OPS_COUNTS | OPS_DUMP_MIN | OPS_DUMP_MAX | OPS_STARTS);
     for (size_t i = 0; i < s->r->n_ops; i++) {
         const struct jp_op *op = ops_at(&reader, i);
+        size_t at = s->group_of[op->comm];
+        struct group *g = at == SIZE_MAX ? NULL : &s->list[at];
 
         first = op->dump_min_us < first ? op->dump_min_us : first;
         last = op->dump_max_us > last ? op->dump_max_us : last;
+        /* sorted by communicator */
+        n = i && comm == op->comm ? n + 1 : 1;
+        comm = op->comm;
+        if (g && n > g->n_most) {
+            g->n_most = n;
+            g->most = comm;
+        }
     }
     slot = last > first ? (last - first) / SLOTS + 1 : 1;
     for (size_t i = 0; i < s->r->n_ops; i++) {
@@ -181,8 +193,7 @@ static bool take_times(struct search *s)
         if (to_us > g->to_us)
             g->to_us = to_us;
         g->stamped &= stamped;
-        g->known = true;
-        for (int k = 0; k < 2; k++) {
+        for (int k = 0; op->comm == g->most && k < 2; k++) {
             uint64_t in = ((k ? op->dump_max_us : op->dump_min_us) - first) /
                           slot;
 
@@ -194,7 +205,7 @@ static bool take_times(struct search *s)
         unsigned marked;
         uint64_t late_us = (longest_empty(g, &marked) + 1) * slot;
 
-        if (!g->known || (!g->stamped && marked < WRITES_LEAST))
+        if (!g->n_most || (!g->stamped && marked < WRITES_LEAST))
             return false;
         if (!g->stamped)
             g->from_us = g->dump_us > late_us ? g->dump_us - late_us : 1;
@@ -263,8 +274,9 @@ int logprograms_find(struct build *b)
     int rc = 0;
 
     for (size_t i = 0; i < b->walk->n_logs; i++)
-        if (b->files[i].process.known || b->files[i].traced.n)
-            return 0; /* recordings, and traces without a common clock */
+        if (b->files[i].process.known || b->files[i].traced.n ||
+            b->files[i].no_clock)
+            return 0; /* recordings, and traces by clocks of their own */
     if (s.r->n_ranks < 2 || !s.r->n_ops)
         return 0;
     s.processes = calloc(s.r->n_ranks, sizeof(*s.processes));
