@@ -26,7 +26,6 @@
 #include <string.h>
 
 #include "common/figure.h"
-#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/identity/operations.h"
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
@@ -188,14 +187,13 @@ static int count_once(struct stages *s)
     return rc;
 }
 
-/* Finds the run's length. */
-static void find_run(struct stages *s)
+/* Sets the run's length. By the clock it may be shorter than what a process
+ * spent in it, as records are written in batches. Then the longest of these is
+ * a lower bound. */
+static void set_run(struct stages *s, double run_us)
 {
-    /* Records are written in batches, so by the clock the run may be shorter
-     * than what a rank spent in it. Then the longest of these is a lower bound.
-     */
-    s->run_us = s->r->ops ? (double) ops_run_us(s->r->ops) : 0;
-    s->run_known = s->run_us > 0;
+    s->run_us = run_us;
+    s->run_known = run_us > 0;
     for (size_t i = 0; i < s->p->n; i++) {
         s->run_known &= s->run_us > s->spent_us[i];
         s->run_us = fmax(s->run_us, s->spent_us[i]);
@@ -589,28 +587,6 @@ static struct slowest find_own(const struct stages *s)
     return best;
 }
 
-/* Returns how often all stages of a pipeline meet in another communicator (such
- * as one of all ranks), by its function with the fewest operations; 0: never.
- */
-static uint64_t meetings(const struct stages *s, const struct pipeline *x)
-{
-    const struct jp_process *who = &s->p->list[x->processes[0]];
-    uint64_t most = 0;
-
-    for (size_t i = who->first; i < who->first + who->n; i++) {
-        size_t first = s->p->by_process[i];
-        uint32_t k = 0;
-
-        while (k < x->n &&
-               processes_rank_in(s->p, s->r, x->processes[k],
-                                 s->r->ranks[first].comm) != SIZE_MAX)
-            k++;
-        if (k == x->n && s->lateness[first].fewest > most)
-            most = s->lateness[first].fewest;
-    }
-    return most;
-}
-
 /* Returns the time of a communicator's messages without waits, each message
  * once, in us. A message waits for the side that comes last, so the faster side
  * shows the network's time. INFINITY: unknown. */
@@ -670,18 +646,13 @@ static double pass_us(const struct stages *s, const struct slowest *x)
 }
 
 /* Returns how much longer than others a stage may run without a fault, in us.
- * The first stages end last, and the others wait for that in no operation.
- * Three bounds: half a pass through all stages at the pace of a message; what
- * the stages do for one message (less, where one works after the other); what
- * is left of the run after all stages have met for the last time. Guards
- * against accusing the first stages of short runs. */
+ * The first stages end last, and the others wait for that in no operation. That
+ * takes no longer than half a pass through all stages at the pace of a message,
+ * nor than what the stages do for one message (which is less where one works
+ * after the other). Guards against accusing the first stages of short runs. */
 static double end_us(const struct stages *s, const struct slowest *x)
 {
-    double us = x->stages / 2.0 * s->run_us / x->passes;
-    uint64_t met = meetings(s, x->first);
-
-    us = fmin(us, pass_us(s, x));
-    return met ? fmin(us, s->run_us / (double) met) : us;
+    return fmin(x->stages / 2.0 * s->run_us / x->passes, pass_us(s, x));
 }
 
 /* --- findings ------------------------------------------------------------- */
@@ -852,7 +823,7 @@ static int judge(struct stages *s, struct jp_findings *findings)
     add_up(s);
     if (find_pipelines(s) < 0 || add_within(s) < 0 || count_once(s) < 0)
         return -1;
-    find_run(s);
+    set_run(s, findings->run_us);
     x = find_slowest(s);
     if (!x.pipelines) {
         hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,

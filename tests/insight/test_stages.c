@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/hypothesis.h"
 
 #define PIPELINES 4
@@ -90,7 +89,6 @@ static void add_world(void)
                          .ops = m.meetings,
                          .ops_complete = m.meetings - m.lacking};
     for (unsigned r = 0; r < RANKS; r++) {
-        m.lateness[RANKS + r].fewest = m.meetings;
         m.ranks[m.result.n_ranks++] = (struct jp_rank){
             .comm = PIPELINES, .rank = r, .host = m.hosts[r], .pid = 100 + r};
     }
@@ -116,35 +114,18 @@ static void add_stages(void)
     }
 }
 
-/* Two operations from which the length of the run is known. */
-static void set_run(void)
-{
-    struct jp_op op = {.n = 1, .dump_min_us = 1, .dump_max_us = 1};
-
-    m.result.ops = ops_create();
-    assert_non_null(m.result.ops);
-    for (int i = 0; i < 2; i++) {
-        op.sn = (uint64_t) i;
-        assert_int_equal(ops_add(m.result.ops, &op), 0);
-        op.dump_min_us = op.dump_max_us = 1 + RUN_US;
-    }
-    assert_int_equal(ops_end(m.result.ops), 0);
-}
-
 static void run(void)
 {
     struct jp_processes p;
 
-    set_run();
     assert_int_equal(processes_init_nodes(&p, &m.result, NULL), 0);
     assert_true(p.known);
+    m.findings.run_us = RUN_US;
     m.findings.gpus_us = (double) RUN_US * RANKS;
     assert_int_equal(load_findings(&m.result, &p, NULL, m.lateness,
                                    &(struct jp_netcells){0}, &m.findings),
                      0);
     processes_fini(&p);
-    ops_destroy(m.result.ops);
-    m.result.ops = NULL;
 }
 
 static void judge(void)
@@ -378,22 +359,6 @@ static void few_passes_tell_nothing(void **state)
     assert_true(m.hypotheses.of[JP_HYPOTHESIS_STAGE_IMBALANCE].least > 0.25);
 }
 
-/* If all ranks meet after each pass, none ends before the others. */
-static void few_passes_with_meetings_tell(void **state)
-{
-    (void) state;
-    m.passes = 50;
-    for (unsigned r = 0; r < RANKS; r++)
-        m.computes_us[r] = 200000;
-    slow(1, PIPELINES);
-    judge();
-    assert_int_equal(m.findings.n, 0); /* 2.4 %, of 3 % that it may be */
-    m.meetings = 50;
-    judge();
-    assert_int_equal(m.findings.n, 1);
-    assert_non_null(strstr(m.findings.at[0].text, "stage 2 of 3"));
-}
-
 /* If one stage works after the other, the run's end is one pass through all of
  * them: of 80 passes that is 0.9 % of the run, and not 1.9 %. */
 static void passes_one_by_one_tell(void **state)
@@ -601,7 +566,6 @@ int main(void)
         TEST(an_alltoall_is_no_pipeline),
         TEST(missing_operations_are_not_judged),
         TEST(unknown_waits_are_not_judged),
-        TEST(few_passes_with_meetings_tell),
         TEST(passes_one_by_one_tell),
         TEST(a_short_run_is_judged_by_its_pace),
         TEST(who_computes_little_is_named),
