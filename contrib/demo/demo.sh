@@ -115,7 +115,7 @@ late)
     odd_gpus=$'1 sm_mhz 1100 1.5\n1 reasons 64 1.5\n1 celsius 58..93 1 3'
     ;;
 slow)
-    program=(--iterations 60 --seconds 3 --meet --fault 'late-node=1:1500,by=port')
+    program=(--iterations 240 --seconds 8 --meet --fault 'late-node=1:1500,by=port')
     odd_rate='50 Gb/sec (4X NDR)'
     ;;
 hang) program=(--iterations 100000 --seconds 12 --together --fault 'hang=3:dp:20') ;;

@@ -286,6 +286,65 @@ static void state_own(const struct jp_insight *x, size_t process, double *least,
                                                            : JP_LATE_BY_WORTH;
 }
 
+/* Sets where each process's role is found: a host, or SIZE_MAX for several.
+ * at: [roles]; false: a process has no role. */
+static void find_roles(const struct jp_insight *x, size_t *at)
+{
+    for (uint32_t i = 0; i < x->judge->roles; i++)
+        at[i] = SIZE_MAX - 1; /* not seen yet */
+    for (size_t i = 0; i < x->processes.n; i++) {
+        size_t *of = &at[x->judge->processes[i].role];
+        size_t host = x->processes.list[i].host_at;
+
+        *of = *of == SIZE_MAX - 1 || *of == host ? host : SIZE_MAX;
+    }
+}
+
+/* Own times compare a process with those of its role. Where these are all on
+ * its own host, as in a pipeline of a node a stage, a lateness of the whole
+ * host is none of theirs. What it has more than all other hosts may be work or
+ * lateness: so much would not be named. Raises *least and *by by that for each
+ * such host. Compares up to HOSTS_COMPARED of them. 0, or -1: no memory. */
+static int state_hosts(const struct jp_insight *x, double *least,
+                       enum jp_late_by *by)
+{
+    enum { HOSTS_COMPARED = 256 };
+    const struct jp_processes *p = &x->processes;
+    size_t *role_at = calloc((size_t) x->judge->roles + 1, sizeof(*role_at));
+    enum judge_side *side = calloc(p->n + 1, sizeof(*side));
+    bool *done = calloc(p->n_hosts + 1, sizeof(*done));
+    size_t compared = 0;
+    int rc = role_at && side && done ? 0 : -1;
+
+    if (rc == 0)
+        find_roles(x, role_at);
+    for (size_t i = 0; rc == 0 && i < p->n && compared < HOSTS_COMPARED; i++) {
+        const struct jp_process *who = &p->list[i];
+        struct judge_group group;
+
+        if (!x->judge->processes[i].judged ||
+            role_at[x->judge->processes[i].role] != who->host_at ||
+            done[who->host_at] || is_named(x, who))
+            continue;
+        done[who->host_at] = true;
+        compared++;
+        for (size_t k = 0; k < p->n; k++)
+            side[k] = p->list[k].host_at == who->host_at ? JUDGE_IN
+                                                         : JUDGE_OTHER;
+        if (!judge_compare(x->judge, side, p->n, p->n_hosts, &group))
+            continue;
+        if (fmax(group.us, group.least_us) / x->judge->run_us > *least) {
+            *least = fmax(group.us, group.least_us) / x->judge->run_us;
+            *by = group.us > group.least_us ? JP_LATE_BY_SPREAD
+                                            : JP_LATE_BY_ERROR;
+        }
+    }
+    free(role_at);
+    free(side);
+    free(done);
+    return rc;
+}
+
 /* A process counts with its most sensitive rank: the smallest excess that one
  * of its ranks would have been named for. If all of its ranks have an excess
  * that is larger, and it is not named for whatever reason, it counts with the
@@ -335,6 +394,9 @@ static struct seen measure_sensitivity(const struct jp_insight *x, bool speaks,
         }
         seen.node = node < 1 ? fmax(seen.node, node) : seen.node;
     }
+    if (speaks && x->run_us > 0 && x->processes.n_hosts > 1 &&
+        state_hosts(x, &seen.least, &seen.by) < 0)
+        seen.judged = 0; /* nothing is claimed */
     return seen;
 }
 
