@@ -216,10 +216,9 @@ static inline bool replay_misses(const struct replay_gain *gain, double waited)
  * -0.1 a tenth less. Of a run without start and end own times lack what all
  * processes compute alike: there rate is us before each operation, and no own
  * time becomes less than 0. The first `from` of its operations, a share, stay
- * as they are. added_us[process]: how much longer its own times are together;
- * operations of one launch have one own time.
- * Needs no peers. By noise *longer_us may have the other sign. 0, or -1: no
- * memory. */
+ * as they are. added_us[process]: how much longer its own times are together,
+ * of which operations of one launch have one. Needs no peers. By noise
+ * *longer_us may have the other sign. 0, or -1: no memory. */
 int replay_scaled(struct replay *replay, const double *rate, double from,
                   double *longer_us, double *added_us);
 
