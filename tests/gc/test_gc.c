@@ -172,7 +172,8 @@ static void test_names(void **state)
     options.owner_ms = 10;
     asked = 0;
     assert_int_equal(gc_run(&options, &r, NULL), 0);
-    assert_in_range(asked, 1, 12);
+    /* none, where a busy machine takes 10 ms to list the folder */
+    assert_true(asked <= 12);
     assert_true(owner(&r, HIM)->cut);
     gc_fini(&r);
     free(folder);
