@@ -732,19 +732,6 @@ static bool is_named(const struct blame *b, const struct suspect *s)
             owntime_node(b->judge, b->p->list[s->process].host_at));
 }
 
-/* Returns true if a process of another host does the same work. If not, own
- * times compare a node's ranks with each other only. */
-static bool has_likes_elsewhere(const struct blame *b, size_t process)
-{
-    const struct judge_process *all = b->judge->processes;
-
-    for (size_t i = 0; i < b->p->n; i++)
-        if (all[i].judged && all[i].role == all[process].role &&
-            b->p->list[i].host_at != b->p->list[process].host_at)
-            return true;
-    return false;
-}
-
 /* Sets *told if all ranks of a host are told by sums alone, whom own times do
  * not name: where these do not speak of them, or are durations and do not
  * contradict that they have more work. Then each of the host's `all` processes
@@ -765,7 +752,8 @@ static int ask_node(const struct blame *b, size_t host, size_t all, bool *told)
         list[n++] = *s;
         cost_us += s->cost_us;
         all_us = fmax(all_us, s->all_us);
-        sure |= !is_contradicted(b, s) || !has_likes_elsewhere(b, s->process);
+        sure |= !is_contradicted(b, s) ||
+                !judge_has_likes_elsewhere(b->judge, b->p, s->process);
     }
     *told = sure;
     much = n == all || fmax(cost_us, all_us) > limits_get(JP_LIMIT_LATE_COST) *

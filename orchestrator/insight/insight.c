@@ -286,20 +286,6 @@ static void state_own(const struct jp_insight *x, size_t process, double *least,
                                                            : JP_LATE_BY_WORTH;
 }
 
-/* Sets where each process's role is found: a host, or SIZE_MAX for several.
- * at: [roles]; false: a process has no role. */
-static void find_roles(const struct jp_insight *x, size_t *at)
-{
-    for (uint32_t i = 0; i < x->judge->roles; i++)
-        at[i] = SIZE_MAX - 1; /* not seen yet */
-    for (size_t i = 0; i < x->processes.n; i++) {
-        size_t *of = &at[x->judge->processes[i].role];
-        size_t host = x->processes.list[i].host_at;
-
-        *of = *of == SIZE_MAX - 1 || *of == host ? host : SIZE_MAX;
-    }
-}
-
 /* Own times compare a process with those of its role. Where these are all on
  * its own host, as in a pipeline of a node a stage, a lateness of the whole
  * host is none of theirs. What it has more than all other hosts may be work or
@@ -310,21 +296,17 @@ static int state_hosts(const struct jp_insight *x, double *least,
 {
     enum { HOSTS_COMPARED = 256 };
     const struct jp_processes *p = &x->processes;
-    size_t *role_at = calloc((size_t) x->judge->roles + 1, sizeof(*role_at));
     enum judge_side *side = calloc(p->n + 1, sizeof(*side));
     bool *done = calloc(p->n_hosts + 1, sizeof(*done));
     size_t compared = 0;
-    int rc = role_at && side && done ? 0 : -1;
+    int rc = side && done ? 0 : -1;
 
-    if (rc == 0)
-        find_roles(x, role_at);
     for (size_t i = 0; rc == 0 && i < p->n && compared < HOSTS_COMPARED; i++) {
         const struct jp_process *who = &p->list[i];
         struct judge_group group;
 
-        if (!x->judge->processes[i].judged ||
-            role_at[x->judge->processes[i].role] != who->host_at ||
-            done[who->host_at] || is_named(x, who))
+        if (!x->judge->processes[i].judged || done[who->host_at] ||
+            judge_has_likes_elsewhere(x->judge, p, i) || is_named(x, who))
             continue;
         done[who->host_at] = true;
         compared++;
@@ -339,7 +321,6 @@ static int state_hosts(const struct jp_insight *x, double *least,
                                             : JP_LATE_BY_ERROR;
         }
     }
-    free(role_at);
     free(side);
     free(done);
     return rc;

@@ -1811,6 +1811,18 @@ bool judge_speaks_of_part(const struct judge *j)
            j->clock_us <= j->run_us;
 }
 
+bool judge_has_likes_elsewhere(const struct judge *j,
+                               const struct jp_processes *p, size_t process)
+{
+    const struct judge_process *all = j->processes;
+
+    for (size_t i = 0; i < p->n; i++)
+        if (all[i].judged && all[i].role == all[process].role &&
+            p->list[i].host_at != p->list[process].host_at)
+            return true;
+    return false;
+}
+
 void judge_drop_replay(struct judge *j)
 {
     replay_destroy(j->replay);

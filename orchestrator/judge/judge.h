@@ -290,6 +290,12 @@ bool judge_speaks(const struct judge *judge);
  * start and end: what groups of processes did in it may be compared. */
 bool judge_speaks_of_part(const struct judge *judge);
 
+/* Returns true if a judged process of another host has the same role. If not,
+ * own times compare the processes of its host with each other only. */
+bool judge_has_likes_elsewhere(const struct judge *judge,
+                               const struct jp_processes *processes,
+                               size_t process);
+
 /* By how much a group of processes computes longer than others, whatever their
  * roles: stages of a pipeline, or all ranks that have more work. */
 struct judge_group {

@@ -267,8 +267,8 @@ static uint8_t role_of(const struct operation *raw, bool exchange)
 }
 
 /* Adds one launch: an event for each record. An AlltoAll made of messages has
- * one for all of them, here of the first one. first: first event of the
- * process; from_us: its time. */
+ * one event for all of them; it begins with the first one, and extend_exchange
+ * adds the others. first: first event of the process; from_us: its time. */
 static void put_launch(struct replay *x, uint32_t process, uint32_t first,
                        const struct operation *raw, size_t n, bool exchange,
                        struct flight *f, uint64_t from_us)
