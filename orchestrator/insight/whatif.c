@@ -211,7 +211,7 @@ static bool is_of_ranks(const struct jp_finding *f)
 static bool is_unknown(const struct subject *s)
 {
     return !isfinite(replay_worth(&s->gain)) ||
-           replay_misses(&s->gain, s->f->of_run);
+           replay_misses(&s->gain, s->f->of_run, NAN);
 }
 
 /* Returns true if the replay says that a late rank or node costs next to

@@ -1573,7 +1573,8 @@ struct shortest {
 
 /* Sums up how long all others of their operations waited for each process
  * alone: members leave an operation together, so that whose duration is the
- * shortest came last. 0, or -1: no memory. */
+ * shortest came last. Of a message one side always waits, as a part of the work
+ * of a pipeline, so it does not count. 0, or -1: no memory. */
 static int sum_alone(struct work *w)
 {
     const struct judge_run *run = w->run;
@@ -1597,7 +1598,8 @@ static int sum_alone(struct work *w)
             }
         }
     for (uint32_t i = 0; i < run->n_ops; i++)
-        if (of[i].n > 1 && of[i].n == run->expected[i])
+        if (of[i].n > 1 && of[i].n == run->expected[i] &&
+            strcmp(run->keys[run->key[i]].func, "message") != 0)
             w->j->processes[of[i].process].alone_us +=
                 (double) (of[i].next_us - of[i].us);
     free(of);

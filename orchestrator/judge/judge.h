@@ -209,9 +209,9 @@ struct judge_process {
     uint32_t closest;     /* the communicator that it uses most; UINT32_MAX */
     double net_us;   /* how much longer its operations take without waiting than
                         the median of the role */
-    double alone_us; /* how long all others of its operations waited for it
-                        alone: its own duration was the shortest, by so much in
-                        all; set where somebody is named */
+    double alone_us; /* how long all others of its operations, but of messages,
+                        waited for it alone: its own duration was the shortest,
+                        by so much in all; set where somebody is named */
     double stalls_us; /* sum of its stalls */
     uint64_t stalls;
     double longest_us;              /* of its stalls */

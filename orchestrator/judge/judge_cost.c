@@ -120,9 +120,11 @@ static size_t list_late(const struct jp_processes *p,
 static bool is_missed(const struct judge *j, const struct judge_answer *a,
                       const struct replay_gain *gain)
 {
+    double run_us = j->replay_state.run_us;
+
     return a->kind != JUDGE_NODE &&
-           replay_misses(gain, j->processes[a->process].alone_us /
-                                   j->replay_state.run_us);
+           replay_misses(gain, j->processes[a->process].alone_us / run_us,
+                         replay_alone(j->replay, a->process) / run_us);
 }
 
 /* Takes costs from gains. Where the replay misses what others wait for one

@@ -183,7 +183,7 @@ int judge_turns_price(struct judge *j, const struct jp_processes *p,
         t->cost_us = fmax(evened.each - evened.whole, 0) * t->lasting *
                      (j->part ? j->run_us : j->replay_state.run_us);
     gain = (struct replay_gain){.alone = evened.each, .last = evened.each};
-    if (rc == 0 && replay_misses(&gain, t->most))
+    if (rc == 0 && replay_misses(&gain, t->most, NAN))
         t->cost_us = NAN;
     free(role);
     return rc;

@@ -550,13 +550,14 @@ static int make_passes(struct replay *x)
     x->found = calloc(n + 1, sizeof(*x->found));
     x->afloat = calloc(n + 1, sizeof(*x->afloat));
     x->by_shared = calloc(n + 1, sizeof(*x->by_shared));
+    x->alone = calloc(n + 1, sizeof(*x->alone));
     x->queued = calloc(n + 1, sizeof(*x->queued));
     x->cursor = calloc(n + 1, sizeof(*x->cursor));
     x->ready = calloc(n + 1, sizeof(*x->ready));
     x->arrive = calloc(n_events + 1, sizeof(*x->arrive));
     x->leave = calloc(n_events + 1, sizeof(*x->leave));
-    return x->begin && x->found && x->afloat && x->by_shared && x->queued &&
-                   x->cursor && x->ready && x->arrive && x->leave
+    return x->begin && x->found && x->afloat && x->by_shared && x->alone &&
+                   x->queued && x->cursor && x->ready && x->arrive && x->leave
                ? 0
                : -1;
 }
@@ -608,6 +609,37 @@ static uint64_t count_lacking(const struct replay *x, uint32_t process,
     return lacking;
 }
 
+/* Sums up, after a pass, for how long all others of its operations wait for
+ * each process alone. */
+static void sum_alone(struct replay *x)
+{
+    for (uint32_t i = 0; i < x->n_ops; i++) {
+        const struct replay_op *op = &x->ops[i];
+        double last = -INFINITY, before = -INFINITY;
+        uint32_t process = 0;
+
+        if (op->pair || op->n < 2 || op->n < op->expected)
+            continue;
+        for (uint32_t k = op->first; k < op->first + op->n; k++) {
+            double at = x->arrive[x->members[k]];
+
+            if (at > last) {
+                before = last;
+                last = at;
+                process = x->events[x->members[k]].process;
+            } else {
+                before = fmax(before, at);
+            }
+        }
+        x->alone[process] += last - before;
+    }
+}
+
+double replay_alone(const struct replay *x, size_t process)
+{
+    return x->alone[process];
+}
+
 /* Runs the first passes, and judges whether the model fits this run: the length
  * of the replay must be that of the recording, and few records may be missing.
  * Guards against a gain that the model invents. */
@@ -635,6 +667,7 @@ static void judge(struct replay *x, struct replay_state *state)
     x->calibrates = false;
     x->base_us = replay_pass(x, &state->replayed_us);
     state->run_us = x->base_us;
+    sum_alone(x);
     replay_judge(state);
 }
 
@@ -648,6 +681,7 @@ static void judge_order(struct replay *x, const struct replay_order *order,
     state->recorded_us = order->run_us;
     x->base_us = replay_pass(x, &state->replayed_us);
     state->run_us = state->replayed_us = x->base_us;
+    sum_alone(x);
     replay_judge(state);
 }
 
@@ -712,6 +746,7 @@ void replay_destroy(struct replay *x)
     free(x->found);
     free(x->afloat);
     free(x->by_shared);
+    free(x->alone);
     free(x->queued);
     free(x->cursor);
     free(x->ready);

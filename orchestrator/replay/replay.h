@@ -200,15 +200,27 @@ static inline double replay_worth(const struct replay_gain *gain)
  * long. */
 #define REPLAY_SURED 4
 
+/* Of the waits, that the replay has with nothing changed if it follows how they
+ * come about. */
+#define REPLAY_REPRODUCED 0.5
+
+/* Returns how long, with nothing changed, all other members of its operations
+ * wait for a process alone: until the last one, from the one before it.
+ * Messages between two processes are not in it. */
+double replay_alone(const struct replay *replay, size_t process);
+
 /* Returns true if others wait, for that share of the run, and the replay says
- * that nothing is saved: it does not follow the order in which operations
- * overlap. */
-static inline bool replay_misses(const struct replay_gain *gain, double waited)
+ * that nothing is saved, because it does not follow the order in which
+ * operations overlap. replayed: the share for which they wait in the replay
+ * with nothing changed; NAN: unknown. If it has the waits, they are in vain:
+ * whoever waited then waits for somebody else. */
+static inline bool replay_misses(const struct replay_gain *gain, double waited,
+                                 double replayed)
 {
     double worth = replay_worth(gain);
 
     return worth < REPLAY_SURE && waited > REPLAY_SURED * worth &&
-           waited > REPLAY_SURE;
+           waited > REPLAY_SURE && !(replayed >= REPLAY_REPRODUCED * waited);
 }
 
 /* Sets *longer_us to how much longer the replay takes if own times of each

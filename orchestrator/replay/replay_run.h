@@ -86,6 +86,7 @@ struct replay {
     uint64_t *from_us;   /* [process] its first start, since 1970 */
     uint32_t longest;    /* the process of the longest */
     double base_us;      /* the whole run's length with nothing changed */
+    double *alone; /* [process] how long others wait for it alone then, us */
     /* during a pass */
     const float *own; /* own times that replace the events'; NULL: none */
     bool calibrates;  /* in the first pass */

@@ -1229,6 +1229,53 @@ static void stalls_of_late(void **state)
     end(j);
 }
 
+/* Two stages of four processes, which meet at the end of each iteration.
+ * Process 0 stalls in the first stage now and then. longer: the second stage
+ * computes for so much longer. */
+static struct judge *make_waits_in_vain(double longer)
+{
+    struct simjob_random random = {5};
+    uint32_t stage[2], all;
+
+    begin(8, true);
+    stage[0] = add_comm(0, 4);
+    stage[1] = add_comm(4, 4);
+    all = add_comm(0, 8);
+    for (unsigned i = 0; i < OPS / 4; i++) {
+        for (uint32_t p = 0; p < 8; p++)
+            run.clock[p] += 4000 + 40 * random_unit(&random) +
+                            (p == 0 && i % 10 == 7 ? 20000 : 0) +
+                            (p < 4 ? 0 : longer);
+        meet(stage[0], 0, 100);
+        meet(stage[1], 4, 100);
+        meet(stage[1], 4, 100); /* another role */
+        meet(all, 0, 100);
+    }
+    return judge();
+}
+
+/* The others of its stage wait for a process that stalls. It costs nothing
+ * where all of them then wait for the other stage, as they do in the replay,
+ * too. */
+static void stalls_in_vain(void **state)
+{
+    struct judge *j = make_waits_in_vain(0);
+
+    (void) state;
+    assert_int_equal(j->n, 1);
+    assert_int_equal(j->answers->kind, JUDGE_STALL);
+    assert_int_equal(j->answers->process, 0);
+    assert_int_equal(j->answers->times, 9); /* none at the start */
+    end(j);
+    j = make_waits_in_vain(25000);
+    assert_true(j->usable);
+    assert_true(j->replay_state.usable);
+    assert_true(j->processes[0].stalls_us > 170000);
+    assert_true(j->processes[0].alone_us > 170000);
+    assert_int_equal(j->n, 0);
+    end(j);
+}
+
 /* --- stalls of a run that is longer than its timelines -------------------- */
 
 /* Timelines of a tenth of the operations. */
@@ -1447,43 +1494,25 @@ static void kept_least(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(example),
-        cmocka_unit_test(example_excess),
-        cmocka_unit_test(lost_record),
-        cmocka_unit_test(lost_process),
-        cmocka_unit_test(far_peer),
-        cmocka_unit_test(other_order),
-        cmocka_unit_test(stages),
-        cmocka_unit_test(names),
-        cmocka_unit_test(cost),
-        cmocka_unit_test(clean),
-        cmocka_unit_test(pauses),
-        cmocka_unit_test(wandering),
-        cmocka_unit_test(parts),
-        cmocka_unit_test(half),
-        cmocka_unit_test(crossing),
-        cmocka_unit_test(stalls_rare),
-        cmocka_unit_test(stalls_regular),
-        cmocka_unit_test(stalls_once),
-        cmocka_unit_test(stalls_off),
-        cmocka_unit_test(stalls_least),
-        cmocka_unit_test(stalls_of_all),
-        cmocka_unit_test(stalls_of_late),
-        cmocka_unit_test(stalls_again),
-        cmocka_unit_test(stalls_alone),
-        cmocka_unit_test(kept_once),
-        cmocka_unit_test(kept_rare),
-        cmocka_unit_test(kept_many),
-        cmocka_unit_test(kept_lacking),
-        cmocka_unit_test(kept_late),
-        cmocka_unit_test(kept_clean),
-        cmocka_unit_test(kept_least),
-        cmocka_unit_test(heats),
-        cmocka_unit_test(few_named),
-        cmocka_unit_test(few_silent),
-        cmocka_unit_test(few_two),
-        cmocka_unit_test(turns),
-        cmocka_unit_test(whole_iterations),
+        cmocka_unit_test(example),        cmocka_unit_test(example_excess),
+        cmocka_unit_test(lost_record),    cmocka_unit_test(lost_process),
+        cmocka_unit_test(far_peer),       cmocka_unit_test(other_order),
+        cmocka_unit_test(stages),         cmocka_unit_test(names),
+        cmocka_unit_test(cost),           cmocka_unit_test(clean),
+        cmocka_unit_test(pauses),         cmocka_unit_test(wandering),
+        cmocka_unit_test(parts),          cmocka_unit_test(half),
+        cmocka_unit_test(crossing),       cmocka_unit_test(stalls_rare),
+        cmocka_unit_test(stalls_regular), cmocka_unit_test(stalls_once),
+        cmocka_unit_test(stalls_off),     cmocka_unit_test(stalls_least),
+        cmocka_unit_test(stalls_of_all),  cmocka_unit_test(stalls_of_late),
+        cmocka_unit_test(stalls_in_vain), cmocka_unit_test(stalls_again),
+        cmocka_unit_test(stalls_alone),   cmocka_unit_test(kept_once),
+        cmocka_unit_test(kept_rare),      cmocka_unit_test(kept_many),
+        cmocka_unit_test(kept_lacking),   cmocka_unit_test(kept_late),
+        cmocka_unit_test(kept_clean),     cmocka_unit_test(kept_least),
+        cmocka_unit_test(heats),          cmocka_unit_test(few_named),
+        cmocka_unit_test(few_silent),     cmocka_unit_test(few_two),
+        cmocka_unit_test(turns),          cmocka_unit_test(whole_iterations),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
