@@ -16,6 +16,7 @@
 #include "common/stats.h"
 #include "common/vector.h"
 #include "orchestrator/aggregate/intervals.h"
+#include "orchestrator/identity/barriers.h"
 
 #define BLOCKS_MIN 8   /* of the run with operations, to know the scatter */
 #define START_BLOCKS 4 /* JUDGE_START, with the block that it ends in */
@@ -1639,6 +1640,28 @@ static int judge_all(struct work *w)
                : rc;
 }
 
+/* Takes from own times what was waiting for members that had met before an
+ * operation. 0, or -1: no memory. */
+static int leave_barriers(struct judge_run *run)
+{
+    struct barrier *of = calloc((size_t) run->n_ops + 1, sizeof(*of));
+    uint32_t n = run->first[run->p->n];
+
+    if (!of)
+        return -1;
+    for (uint32_t i = 0; i < n; i++)
+        barrier_add(&of[run->items[i].op], run->items[i].time_us,
+                    run->items[i].own_us);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t op = run->items[i].op;
+
+        if (barrier_is_met(&of[op], run->expected[op]))
+            run->items[i].own_us = of[op].own_least_us;
+    }
+    free(of);
+    return 0;
+}
+
 /* Follows the clocks, or takes those of the records. 0 or -1. */
 static int follow(struct work *w)
 {
@@ -1648,6 +1671,8 @@ static int follow(struct work *w)
 
     if (!run->timed)
         rc = judge_walk(run, &j->clock_us);
+    else
+        rc = leave_barriers(run);
     for (size_t p = 0; run->timed && p < w->p->n; p++)
         j->clock_us = fmax(j->clock_us, run->clock[p]);
     for (uint32_t i = 0; run->timed && i < run->n_ops; i++)

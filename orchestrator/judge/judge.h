@@ -14,7 +14,8 @@
  * - Own time: from the end of what a process did last to its arrival.
  *     own = arrival - clock;  then clock = end
  *   With start and end the clock is the latest end so far, and own is 0 while
- *   an operation is still in flight.
+ *   an operation is still in flight. Where the members of an operation had met
+ *   before it (identity/barriers.h), each has the shortest of their times.
  * - Net: an operation's time without waiting: the shortest duration of its
  *   members, which is that of the last arrival.
  * - Wait: duration - net.

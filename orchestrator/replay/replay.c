@@ -11,8 +11,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/vector.h"
 #include "common/stats.h"
+#include "common/vector.h"
+#include "orchestrator/identity/barriers.h"
 
 /* --- what an operation follows, where several may overlap ----------------- */
 
@@ -640,6 +641,27 @@ double replay_alone(const struct replay *x, size_t process)
     return x->alone[process];
 }
 
+/* Takes from own times what was waiting for members that had met before an
+ * operation: they have only the shortest of them, and then wait for the last
+ * one. */
+static void leave_barrier(struct replay *x, const struct replay_op *op)
+{
+    struct barrier b = {0};
+
+    if (op->pair)
+        return;
+    for (uint32_t k = op->first; k < op->first + op->n; k++) {
+        const struct replay_event *e = &x->events[x->members[k]];
+
+        if (e->after_start || e->queued || e->place)
+            return;
+        barrier_add(&b, e->time_us, e->own_us);
+    }
+    for (uint32_t k = op->first;
+         barrier_is_met(&b, op->expected) && k < op->first + op->n; k++)
+        x->events[x->members[k]].own_us = b.own_least_us;
+}
+
 /* Runs the first passes, and judges whether the model fits this run: the length
  * of the replay must be that of the recording, and few records may be missing.
  * Guards against a gain that the model invents. */
@@ -665,6 +687,12 @@ static void judge(struct replay *x, struct replay_state *state)
         x->begin[p] = x->found[p];
     replay_pass(x, &state->replayed_us);
     x->calibrates = false;
+    /* until here, processes arrived when they did in the recording */
+    for (uint32_t i = 0; i < x->n_ops; i++)
+        leave_barrier(x, &x->ops[i]);
+    for (uint32_t i = 0; i < x->n_events; i++)
+        if (x->events[i].place)
+            copy_launch(&x->events[i]);
     x->base_us = replay_pass(x, &state->replayed_us);
     state->run_us = x->base_us;
     sum_alone(x);

@@ -42,6 +42,10 @@
  * - arrival = end of what it follows + own time (time of the recording)
  * - end = arrival of the last member + net
  *
+ * Where the members of an operation had met before it, by something that no
+ * record has (identity/barriers.h), each has the shortest of their own times,
+ * and waits for the last one.
+ *
  * Times come from the timelines (aggregate/timeline.h). Each is on the clock of
  * one process; only differences on one clock are used.
  *

@@ -1276,6 +1276,57 @@ static void stalls_in_vain(void **state)
     end(j);
 }
 
+/* --- barriers that no record has -------------------------------------------
+ */
+
+/* Pairs meet, then all of eight processes. Before that all wait for each other,
+ * and only what the last one does then is recorded as a start. Process 6
+ * computes 3 ms longer before it meets its pair, process 0 and its pair 2 ms
+ * shorter. */
+static struct judge *make_barriers(void)
+{
+    struct simjob_random random = {11};
+    uint32_t pair[4], all;
+
+    begin(8, true);
+    for (uint32_t k = 0; k < 4; k++)
+        pair[k] = add_comm(2 * k, 2);
+    all = add_comm(0, 8);
+    for (unsigned i = 0; i < OPS / 4; i++) {
+        double last = 0;
+
+        for (uint32_t p = 0; p < 8; p++)
+            run.clock[p] += 6000 + 200 * random_unit(&random) +
+                            (p == 6 ? 3000 : 0) - (p < 2 ? 2000 : 0);
+        for (uint32_t k = 0; k < 4; k++)
+            meet(pair[k], 2 * k, 100);
+        for (uint32_t p = 0; p < 8; p++)
+            last = fmax(last, run.clock[p] + 500);
+        for (uint32_t p = 0; p < 8; p++)
+            run.clock[p] = last + 3 * random_unit(&random);
+        meet(all, 0, 100);
+    }
+    return judge();
+}
+
+/* A wait for such a barrier is nobody's own time: who comes first is not named,
+ * and who comes last is. */
+static void hidden_barriers(void **state)
+{
+    struct judge *j = make_barriers();
+    const struct judge_answer *a = j->answers;
+
+    (void) state;
+    assert_true(j->usable && j->replay_state.usable);
+    assert_int_equal(j->n, 1);
+    assert_int_equal(a->kind, JUDGE_LATE);
+    assert_int_equal(a->process, 6);
+    assert_true(fabs(a->excess_us / (3000.0 * OPS / 4) - 1) < 0.1);
+    assert_true(fabs(a->cost_us / (3000.0 * OPS / 4) - 1) < 0.1);
+    assert_true(j->processes[0].total_us < 0);
+    end(j);
+}
+
 /* --- stalls of a run that is longer than its timelines -------------------- */
 
 /* Timelines of a tenth of the operations. */
@@ -1494,25 +1545,45 @@ static void kept_least(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(example),        cmocka_unit_test(example_excess),
-        cmocka_unit_test(lost_record),    cmocka_unit_test(lost_process),
-        cmocka_unit_test(far_peer),       cmocka_unit_test(other_order),
-        cmocka_unit_test(stages),         cmocka_unit_test(names),
-        cmocka_unit_test(cost),           cmocka_unit_test(clean),
-        cmocka_unit_test(pauses),         cmocka_unit_test(wandering),
-        cmocka_unit_test(parts),          cmocka_unit_test(half),
-        cmocka_unit_test(crossing),       cmocka_unit_test(stalls_rare),
-        cmocka_unit_test(stalls_regular), cmocka_unit_test(stalls_once),
-        cmocka_unit_test(stalls_off),     cmocka_unit_test(stalls_least),
-        cmocka_unit_test(stalls_of_all),  cmocka_unit_test(stalls_of_late),
-        cmocka_unit_test(stalls_in_vain), cmocka_unit_test(stalls_again),
-        cmocka_unit_test(stalls_alone),   cmocka_unit_test(kept_once),
-        cmocka_unit_test(kept_rare),      cmocka_unit_test(kept_many),
-        cmocka_unit_test(kept_lacking),   cmocka_unit_test(kept_late),
-        cmocka_unit_test(kept_clean),     cmocka_unit_test(kept_least),
-        cmocka_unit_test(heats),          cmocka_unit_test(few_named),
-        cmocka_unit_test(few_silent),     cmocka_unit_test(few_two),
-        cmocka_unit_test(turns),          cmocka_unit_test(whole_iterations),
+        cmocka_unit_test(example),
+        cmocka_unit_test(example_excess),
+        cmocka_unit_test(lost_record),
+        cmocka_unit_test(lost_process),
+        cmocka_unit_test(far_peer),
+        cmocka_unit_test(other_order),
+        cmocka_unit_test(stages),
+        cmocka_unit_test(names),
+        cmocka_unit_test(cost),
+        cmocka_unit_test(clean),
+        cmocka_unit_test(pauses),
+        cmocka_unit_test(wandering),
+        cmocka_unit_test(parts),
+        cmocka_unit_test(half),
+        cmocka_unit_test(crossing),
+        cmocka_unit_test(stalls_rare),
+        cmocka_unit_test(stalls_regular),
+        cmocka_unit_test(stalls_once),
+        cmocka_unit_test(stalls_off),
+        cmocka_unit_test(stalls_least),
+        cmocka_unit_test(stalls_of_all),
+        cmocka_unit_test(stalls_of_late),
+        cmocka_unit_test(stalls_in_vain),
+        cmocka_unit_test(hidden_barriers),
+        cmocka_unit_test(stalls_again),
+        cmocka_unit_test(stalls_alone),
+        cmocka_unit_test(kept_once),
+        cmocka_unit_test(kept_rare),
+        cmocka_unit_test(kept_many),
+        cmocka_unit_test(kept_lacking),
+        cmocka_unit_test(kept_late),
+        cmocka_unit_test(kept_clean),
+        cmocka_unit_test(kept_least),
+        cmocka_unit_test(heats),
+        cmocka_unit_test(few_named),
+        cmocka_unit_test(few_silent),
+        cmocka_unit_test(few_two),
+        cmocka_unit_test(turns),
+        cmocka_unit_test(whole_iterations),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
