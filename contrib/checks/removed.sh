@@ -1,9 +1,9 @@
 #!/bin/bash
 # removed.sh [-t] NAME... - builds a copy of the last commit without these
 # features: copper nsys cuda clock util live evidence history trial upload
-# parquet flight gputime. One name is one copy without it; names with a comma
-# between them are taken out together. -t: tests of the copy are built, and the
-# programs among them that need no other program have to pass.
+# parquet flight gputime topodraw. One name is one copy without it; names with a
+# comma between them are taken out together. -t: tests of the copy are built, and
+# the programs among them that need no other program have to pass.
 #
 # A feature is its folders below orchestrator/, plugins/ and tests/, their lines
 # in Makefile.am and plugins/Makefile.inc, its rows of the registries, and its

@@ -29,7 +29,6 @@ int cmd_baseline(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_config(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
-int cmd_topo(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_gc(int argc, char **argv);
 int cmd_record(int argc, char **argv);

@@ -11,6 +11,7 @@ extern const struct command command_evidence;
 extern const struct command command_history;
 extern const struct command command_nsys;
 extern const struct command command_top;
+extern const struct command command_topo;
 extern const struct command command_trial;
 extern const struct command command_upload;
 
@@ -30,7 +31,7 @@ const struct command *const command_registry[] = {
     COMMAND("export", cmd_export, "convert recordings and reports to other formats"),
     &command_upload,
     &command_history,
-    COMMAND("topo", cmd_topo, "show nodes' GPUs, HCAs and their connections"),
+    &command_topo,
     &command_evidence,
     &command_nsys,
     COMMAND("config", cmd_config, "show or check the settings"),

@@ -164,6 +164,10 @@ enum feature_role {
     /* About the operations of NCCL: its object comes last in summary.json, and
      * its verdict after those of other data. */
     FEATURE_OPERATIONS,
+    /* The machines that communicators run on: what their labels were made of.
+     * Its part of summary.txt follows the communicators, and it has no object
+     * in summary.json. */
+    FEATURE_HARDWARE,
     /* A format of other tools that a finished report can also have. It has a
      * name, a title and a format, and no data. */
     FEATURE_FORMAT
@@ -433,6 +437,9 @@ struct feature {
                        struct first_screen_tile *tile);
     bool (*tile_pace)(const struct jp_report *report,
                       struct first_screen_tile *tile);
+    /* The command that shows what a slow network connects. NULL: there is
+     * nothing to show. */
+    const char *(*network_command)(const struct jp_report *report);
     /* The picture that proves the verdict. 1: nothing to draw. */
     int (*proof)(const struct jp_report *report, FILE *out);
 

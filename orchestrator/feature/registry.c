@@ -10,6 +10,7 @@ extern const struct feature feature_flight;
 extern const struct feature feature_gputime;
 extern const struct feature feature_nsys;
 extern const struct feature feature_parquet;
+extern const struct feature feature_topodraw;
 extern const struct feature feature_util;
 
 /* clang-format off */
@@ -23,6 +24,7 @@ const struct feature *const feature_registry[] = {
     &feature_cuda,
     &feature_evidence,
     &feature_flight,
+    &feature_topodraw,
     &feature_parquet,
     NULL,
 };

@@ -932,7 +932,7 @@ struct jp_plain_command plain_command(const struct jp_verdict *verdict,
     }
     if ((kind == JP_FINDING_SLOW_NETWORK || kind == JP_FINDING_DRIFT ||
          word == JP_VERDICT_DEGRADED) &&
-        has->topology)
-        return (struct jp_plain_command){"jobprof topo", false, true};
+        has->network_command)
+        return (struct jp_plain_command){has->network_command, false, true};
     return show;
 }

@@ -52,8 +52,9 @@ struct jp_plain_has {
     bool records;    /* of operations */
     bool recordings; /* of the recorder, with operations that had not ended, or
                         cut, so that some may not have */
-    bool topology;   /* of the job's nodes */
-    bool evidence;   /* what its processes did while they hung */
+    /* shows what the network connects; NULL: nothing does */
+    const char *network_command;
+    bool evidence; /* what its processes did while they hung */
 };
 
 /* Checks for a verdict that no single finding explains, at most

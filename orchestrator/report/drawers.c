@@ -63,14 +63,6 @@ bool drawer_hypotheses(const struct jp_report *report, char *buf)
              : false;
 }
 
-/* "1 type of node" */
-bool drawer_topology(const struct jp_report *report, char *buf)
-{
-    size_t n = report->labels ? report->labels->shapes.n_shapes : 0;
-
-    return n ? TELL("%s type%s of node", FIG_COUNT(n), plural(n)) : false;
-}
-
 /* "15; most time in dp: 1.2 s" */
 bool drawer_comms(const struct jp_report *report, char *buf)
 {

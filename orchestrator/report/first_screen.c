@@ -613,17 +613,24 @@ static struct jp_plain_has what_it_has(const struct jp_report *report)
     const struct jp_quality *q = report->result ? &report->result->quality
                                                 : NULL;
     const struct jp_finding *f = worst_of(report);
+    const char *network_command = NULL;
     bool evidence = false;
 
-    for (size_t i = 0; feature_registry[i]; i++)
-        evidence |= feature_registry[i]->read_hang &&
-                    feature_data(report->features, feature_registry[i]);
+    for (size_t i = 0; feature_registry[i]; i++) {
+        const struct feature *feature = feature_registry[i];
+
+        evidence |= feature->read_hang &&
+                    feature_data(report->features, feature);
+        if (!network_command && feature->network_command &&
+            report_has(report, feature))
+            network_command = feature->network_command(report);
+    }
     return (struct jp_plain_has){
         .rank = f && f->world_rank >= 0,
         .records = q && q->records,
         .recordings = q && q->recordings &&
                       (q->in_flight || (q->cut_recordings && q->records)),
-        .topology = report->labels && report->labels->shapes.n_shapes,
+        .network_command = network_command,
         .evidence = evidence};
 }
 

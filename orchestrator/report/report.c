@@ -391,7 +391,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
     put_agents(out, report);
     put_feature_lines(out, report, FEATURE_FIGURES, true);
     if ((r && r->n_comms && table_text(&table_comms, report, out) < 0) ||
-        topology_text(report->labels, out) < 0 ||
+        features_text(report, out, FEATURE_HARDWARE) < 0 ||
         (r && r->n_cells && table_text(&table_cells, report, out) < 0) ||
         (r && r->n_ranks && table_text(&table_ranks, report, out) < 0) ||
         (r && r->n_p2p_nodes &&

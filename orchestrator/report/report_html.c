@@ -570,10 +570,6 @@ static const struct jp_html_section html_sections[] = {
      "smallest effect that would have been seen; not judged, with the reason.",
      JP_HTML_WIDE, .present = html_hypotheses_present,
      .table = &table_hypotheses, .figure = drawer_hypotheses},
-    {"topology", "Topology",
-     "The nodes' hardware, by their own records. The row of a communicator "
-     "below shows how its label was derived.",
-     JP_HTML_WIDE, .put = topology_html, .figure = drawer_topology},
     {"communicators", "Communicators", "Most time first.", JP_HTML_WIDE,
      .table = &table_comms, .figure = drawer_comms},
     {"time", "Over the run",

@@ -26,6 +26,7 @@
 #define JP_SUMMARY_SCHEMA 1 /* only a change that breaks readers raises it */
 #define MAX_NAMES 1000   /* names of missing nodes, and of nodes with notes */
 #define MAX_LATENESS 512 /* rows: ranks of communicators */
+#define MAX_WARNINGS 50  /* findings about hardware */
 
 /* Writes settings with their source (option, environment, file) and the reason
  * for the value. An array, because keys may occur for several sources. */
@@ -607,12 +608,36 @@ static void put_expectation(struct jp_json_stream *s,
     json_stream_end_object(s);
 }
 
+/* Writes a finding of kind "topology" for each warning about what communicators
+ * run over. */
+static void put_warnings(struct jp_json_stream *s,
+                         const struct jp_report *report)
+{
+    const struct jp_step_labels *l = report->labels;
+    const struct jp_result *r = report->result;
+
+    for (size_t i = 0; l && r && i < l->n_warnings && i < MAX_WARNINGS; i++) {
+        const struct jp_step_warning *w = &l->warnings[i];
+
+        json_stream_object(s, NULL);
+        tables_finding(
+            s, &(struct tables_finding){
+                   .kind = "topology",
+                   .comm = w->n_comms ? rows_comm(r, w->comm)->id : NULL,
+                   .comm_index = w->comm,
+                   .text = w->text,
+                   .next = label_warning_advice[w->kind]});
+        json_stream_text(s, "topology", label_warning_word[w->kind]);
+        json_stream_end_object(s);
+    }
+}
+
 /* All findings are one array for readers, although three rooms make them. */
 static void put_findings(struct jp_json_stream *s,
                          const struct jp_report *report)
 {
     table_json_rows(s, &table_findings, report, NULL);
-    topology_findings(s, report->labels, report->result);
+    put_warnings(s, report);
     for (size_t i = 0; feature_registry[i]; i++)
         if (report_has(report, feature_registry[i]) &&
             feature_registry[i]->findings)

@@ -18,7 +18,6 @@
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/table.h"
-#include "orchestrator/topo/steplabels.h"
 
 /* --- the sections of report.html ------------------------------------------ */
 
@@ -67,11 +66,10 @@ void html_put_chart(FILE *out, const char *name);
 /* drawers.c; those of settings and commands are in job_html.c */
 enum { DRAWER_FIGURE = 120 };
 typedef bool drawer_figure(const struct jp_report *report, char *buf);
-drawer_figure drawer_findings, drawer_timeline, drawer_hypotheses,
-    drawer_topology, drawer_comms, drawer_waits, drawer_nodes, drawer_busy,
-    drawer_operations, drawer_network, drawer_p2p, drawer_quality,
-    drawer_settings, drawer_env, drawer_run, drawer_attempts, drawer_spread,
-    drawer_job, drawer_commands;
+drawer_figure drawer_findings, drawer_timeline, drawer_hypotheses, drawer_comms,
+    drawer_waits, drawer_nodes, drawer_busy, drawer_operations, drawer_network,
+    drawer_p2p, drawer_quality, drawer_settings, drawer_env, drawer_run,
+    drawer_attempts, drawer_spread, drawer_job, drawer_commands;
 
 /* The figure of the first screen on the network, "98 %", and what it is of.
  * False: no bandwidth was measured, and they say so. */
@@ -93,7 +91,6 @@ html_put job_html_facts;
 html_put job_html_settings;
 html_put job_html_env;
 html_put job_html_command;
-html_put topology_html;
 html_put timeline_html;
 /* Returns true if the report has a timeline. */
 bool timeline_html_present(const struct jp_report *report);
@@ -181,19 +178,6 @@ bool quality_tags_text(const struct jp_quality *quality,
 /* Formats "0.071 %", "69 %", "130 %": two digits, or all digits before the
  * point. Returns buf. */
 char *quality_overhead_percent(double share, char buf[JP_FIGURE_LEN]);
-
-/* --- the nodes' topology, and oddities of a step's media -----------------
- *
- * labels may be NULL if the step has no records of its nodes. Then nothing is
- * written. */
-
-/* Writes a section of summary.txt. Returns 0, or -1 when out of memory. */
-int topology_text(const struct jp_step_labels *labels, FILE *out);
-
-/* Adds one finding of kind "topology" per warning to the open array. */
-void topology_findings(struct jp_json_stream *s,
-                       const struct jp_step_labels *labels,
-                       const struct jp_result *result);
 
 /* Formats which ranks the nodes' agents did not watch for hangs, and why:
  * "on n1 rank 512, rank 513 and 86 more processes, ..."; "": the agents left

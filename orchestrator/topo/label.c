@@ -24,6 +24,26 @@ const char *const label_warning_word[JP_N_WARNINGS] = {
     "cross-rail", "mnnvl-off",   "split-host", "forced-path",
     "tcp",        "dead-nvlink", "odd-node"};
 
+const char *const label_warning_advice[JP_N_WARNINGS] = {
+    [JP_WARN_NO_NVLINK] = "expect PCIe speed there; tensor parallelism "
+                          "belongs on GPUs that NVLink joins",
+    [JP_WARN_HCA_DOWN] = "check that port's cable, switch and driver",
+    [JP_WARN_HCA_FAR] = "use GPUs near an HCA, or expect less bandwidth",
+    [JP_WARN_HCA_SHARED] = "see what NCCL_IB_HCA leaves out, and whether "
+                           "the idle one may be used",
+    [JP_WARN_CROSS_RAIL] = "order ranks so that a group has the same local "
+                           "rank on every node",
+    [JP_WARN_MNNVL_OFF] = "check IMEX and NCCL_MNNVL_ENABLE",
+    [JP_WARN_SPLIT_HOST] = "give its containers one NCCL_HOSTID and one "
+                           "/dev/shm",
+    [JP_WARN_FORCED_PATH] = "unset it unless it is intended",
+    [JP_WARN_TCP] = "see why NCCL does not take the HCA: NCCL_IB_DISABLE, "
+                    "NCCL_NET, libibverbs, permissions, a port down on "
+                    "another node",
+    [JP_WARN_DEAD_NVLINK] = "check that GPU's NVLinks (nvidia-smi nvlink -s)",
+    [JP_WARN_ODD_NODE] = "drain it if steps with it are slower",
+};
+
 /* Finds or adds the warning with that text. Returns NULL without memory, or if
  * there are too many. */
 static struct jp_warning *

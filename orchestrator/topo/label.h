@@ -97,6 +97,8 @@ enum jp_warning_kind {
     JP_N_WARNINGS
 };
 extern const char *const label_warning_word[JP_N_WARNINGS];
+/* What to do about it, a clause. */
+extern const char *const label_warning_advice[JP_N_WARNINGS];
 
 /* One warning, about one node or many. */
 struct jp_warning {

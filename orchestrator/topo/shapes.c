@@ -162,9 +162,8 @@ void shapes_fini(struct jp_shapes *shapes)
     memset(shapes, 0, sizeof(*shapes));
 }
 
-/* `jobprof topo --json` prints the hash of the key, so the members and their
- * order are part of its output.
- */
+/* Users see the hash of the key, so the members and their order are part of an
+ * output. */
 static void write_gpu(const struct topo_gpu *g, FILE *out)
 {
     fprintf(out, "g %s %x %d %s %d %d %d %d %u %u %" PRIu64 " %d %d\n",

@@ -7,8 +7,6 @@
 #ifndef JP_TOPO_SHAPES_H
 #define JP_TOPO_SHAPES_H
 
-#include <stdio.h>
-
 #include "orchestrator/topo/topo.h"
 
 #define SHAPES_MAX_XML (64u << 20)
@@ -71,28 +69,5 @@ char *shapes_names(const struct jp_shapes *shapes, int shape, size_t max);
 /* The same for some nodes, by their indices. */
 char *shapes_fold(const struct jp_shapes *shapes, const uint32_t *nodes,
                   size_t n, size_t max);
-
-/* --- topo_print.c ------------------------------------------------------- */
-
-/* Topologies as text, as JSON and as pictures. */
-
-/* Prints one block for each shape: what it is, the matrix of nvidia-smi topo
- * -m, each GPU's HCA, and what is odd. Then the nodes without a topology. */
-int topo_print(const struct jp_shapes *shapes, FILE *out, struct jp_error *err);
-
-/* Writes the same as one JSON object (docs/measuring.md). Returns -1 and err if
- * a write failed. */
-int topo_json(const struct jp_shapes *shapes, FILE *out, struct jp_error *err);
-
-/* Writes a picture of a shape as an <svg> element, which may stand alone or in
- * a page; it uses the page's colours. gpu_text: a line for each GPU, "r0 r8";
- * NULL, or NULL for one GPU: no line. title: a description for readers who do
- * not see the picture. */
-void topo_svg(const struct topo *topo, const char *const *gpu_text,
-              const char *title, FILE *out);
-
-/* Formats the NVLink of a shape in a few words: "nvswitch 450 GB/s a GPU
- * (nvml)". buf is "" with fewer than two GPUs. */
-void topo_links_text(const struct topo *topo, char *buf, size_t size);
 
 #endif

@@ -1,8 +1,8 @@
 /* steplabels.c - label all communicators of a step.
  *
  * steplabels_make is the entry. It reads the nodes' records into shapes, places
- * the ranks (stepranks.c), labels each communicator (label.c), draws a picture
- * per shape, and joins the warnings of all communicators. */
+ * the ranks (stepranks.c), labels each communicator (label.c), and joins the
+ * warnings of all communicators. */
 #include "orchestrator/topo/steplabels.h"
 
 #include <limits.h>
@@ -464,26 +464,10 @@ int steplabels_peaks(const struct jp_step_labels *s,
 
 /* ----------------------------------- the labels */
 
-#define GPU_TEXT_MAX 3 /* ranks named for one GPU */
-
-/* Every picture has one text for each GPU of its shape. */
-static void destroy_pictures(struct jp_step_labels *s)
-{
-    for (size_t i = 0; i < s->n_pictures; i++) {
-        const struct topo *topo = s->shapes.shapes[s->pictures[i].shape].topo;
-
-        for (size_t k = 0; s->pictures[i].gpu_text && k < topo->n_gpus; k++)
-            free(s->pictures[i].gpu_text[k]);
-        free(s->pictures[i].gpu_text);
-    }
-    free(s->pictures);
-}
-
 void steplabels_destroy(struct jp_step_labels *s)
 {
     if (!s)
         return;
-    destroy_pictures(s);
     for (size_t i = 0; i < s->n_labels; i++)
         label_fini(&s->labels[i]);
     for (size_t i = 0; i < s->n_warnings; i++)
@@ -606,103 +590,7 @@ static int label_all(struct jp_step_labels *s, const struct jp_result *result,
     return 0;
 }
 
-/* --- pictures ------------------------------------------------------------- */
-
-/* Returns the communicator with most ranks on a shape; among equals the
- * largest. Without any, n_comms. */
-static size_t choose_comm(const struct jp_step_labels *s,
-                          const struct jp_result *result,
-                          const struct jp_step_ranks *ranks, int shape)
-{
-    size_t best = result->n_comms, count = 0, most = 0;
-
-    for (size_t i = 0, k; i < result->n_ranks; i = k) {
-        size_t comm = result->ranks[i].comm;
-
-        /* Ranks are sorted by communicator: count one run. */
-        for (count = 0, k = i;
-             k < result->n_ranks && result->ranks[k].comm == comm; k++) {
-            int node = ranks->ranks[k].node;
-
-            count += node >= 0 && ranks->ranks[k].gpu >= 0 &&
-                     s->shapes.nodes[node].shape == shape;
-        }
-        if (count > most ||
-            (count && count == most &&
-             result->comms[comm].n_ranks > result->comms[best].n_ranks)) {
-            best = comm;
-            most = count;
-        }
-    }
-    return best;
-}
-
-/* Appends a rank to "r0 r8 r16 +5". *count: ranks so far. */
-static int add_text(char **text, unsigned *count, uint32_t rank)
-{
-    char *longer;
-
-    /* "+5" replaces the last word. */
-    if (++*count > GPU_TEXT_MAX + 1) {
-        char *plus = strrchr(*text, ' ');
-
-        longer = text_format("%.*s +%u", (int) (plus - *text), *text,
-                             *count - GPU_TEXT_MAX);
-    } else if (*count == GPU_TEXT_MAX + 1) {
-        longer = text_format("%s +1", *text);
-    } else {
-        longer = *text ? text_format("%s r%u", *text, rank)
-                       : text_format("r%u", rank);
-    }
-    free(*text);
-    *text = longer;
-    return longer ? 0 : -1;
-}
-
-/* Fills in the ranks on each GPU of the picture's shape. */
-static int fill_picture(const struct jp_step_labels *s,
-                        const struct jp_result *result,
-                        const struct jp_step_ranks *ranks,
-                        struct jp_step_picture *p)
-{
-    unsigned count[TOPO_MAX_GPUS] = {0};
-
-    for (size_t i = first_rank(result, p->comm);
-         i < result->n_ranks && result->ranks[i].comm == p->comm; i++) {
-        const struct jp_label_rank *r = &ranks->ranks[i];
-
-        if (r->node >= 0 && r->gpu >= 0 &&
-            s->shapes.nodes[r->node].shape == (int) p->shape &&
-            add_text(&p->gpu_text[r->gpu], &count[r->gpu], r->rank) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* One picture per shape with GPUs. */
-static int draw_shapes(struct jp_step_labels *s, const struct jp_result *result,
-                       const struct jp_step_ranks *ranks)
-{
-    s->pictures = calloc(s->shapes.n_shapes + 1, sizeof(*s->pictures));
-    if (!s->pictures)
-        return -1;
-    for (size_t i = 0; i < s->shapes.n_shapes; i++) {
-        const struct topo *topo = s->shapes.shapes[i].topo;
-        struct jp_step_picture *p = &s->pictures[s->n_pictures];
-
-        if (!topo->n_gpus)
-            continue;
-        p->shape = i;
-        p->comm = choose_comm(s, result, ranks, (int) i);
-        p->gpu_text = calloc(topo->n_gpus, sizeof(*p->gpu_text));
-        s->n_pictures++;
-        if (!p->gpu_text || fill_picture(s, result, ranks, p) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* Notes node and bus id for each rank. */
+/* Notes node and GPU for each rank. */
 static int place_ranks(struct jp_step_labels *s, const struct jp_result *result,
                        const struct jp_step_ranks *ranks)
 {
@@ -714,6 +602,7 @@ static int place_ranks(struct jp_step_labels *s, const struct jp_result *result,
                                                : NULL;
 
         s->places[i].node = r->node;
+        s->places[i].gpu = r->gpu;
         if (topo && r->gpu >= 0 && (size_t) r->gpu < topo->n_gpus)
             busid_tidy(topo->gpus[r->gpu].busid, s->places[i].busid);
         else
@@ -753,7 +642,6 @@ static int make_labels(struct jp_step_labels *s, const struct jp_result *result,
         keep_left(s, ranks.records) == 0 &&
         label_all(s, result, nodes, &ranks) == 0 &&
         place_ranks(s, result, &ranks) == 0 &&
-        draw_shapes(s, result, &ranks) == 0 &&
         collect_warnings(s, result) == 0 && describe(s, result, described) == 0)
         rc = 0;
     stepranks_fini(&ranks);

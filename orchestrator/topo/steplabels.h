@@ -20,16 +20,10 @@ struct jp_step_warning {
     size_t n_comms; /* 0: it concerns nodes, not communicators */
 };
 
-/* The ranks of one communicator on the GPUs of one shape. */
-struct jp_step_picture {
-    size_t shape;
-    size_t comm;
-    char **gpu_text; /* for each GPU of the shape: "r0 r8"; NULL: none */
-};
-
 /* Where a rank is. */
 struct jp_step_place {
     int node;             /* index in nodes->nodes; -1: unknown */
+    int gpu;              /* index in the node's topology; -1: unknown */
     char busid[JP_BUSID]; /* of its GPU; "": unknown */
 };
 
@@ -39,8 +33,6 @@ struct jp_step_labels {
     struct jp_shapes shapes;
     struct jp_step_warning *warnings; /* most urgent kinds first */
     size_t n_warnings, warnings_left_out;
-    struct jp_step_picture *pictures; /* at most one a shape */
-    size_t n_pictures;
     /* the model of the GPUs of all nodes; "" if it is unknown, or there are
      * several. Borrowed from the shapes */
     const char *gpu;

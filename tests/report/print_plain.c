@@ -361,7 +361,7 @@ static void put_verdicts(void)
 }
 
 /* What a report can have: everything, or nothing. */
-static const struct jp_plain_has whole = {true, true, true, true, true},
+static const struct jp_plain_has whole = {true, true, true, "jobprof topo", true},
                                  nothing;
 
 static void put_row_checks(const struct jp_reason_row *row)

@@ -1,4 +1,4 @@
-/* cmd_topo.c - `jobprof topo`: show the nodes' GPUs and HCAs and their
+/* topo_command.c - `jobprof topo`: show the nodes' GPUs and HCAs and their
  * connections.
  *
  * Nodes with equal hardware are one shape (topo/shapes.h). This file finds the
@@ -22,8 +22,8 @@
 #include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/collect/nodelist.h"
-#include "orchestrator/topo/shapes.h"
 #include "orchestrator/topo/sysfile.h"
+#include "orchestrator/topodraw/topodraw.h"
 
 /* More shapes than this are not drawn. */
 #define MAX_PICTURES 100
@@ -312,7 +312,7 @@ static char *path_of(const char *word, const struct arguments *a,
     return path;
 }
 
-int cmd_topo(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     struct arguments a = {0};
     struct jp_error err = {""};
@@ -347,3 +347,10 @@ int cmd_topo(int argc, char **argv)
     free(path);
     return rc;
 }
+
+extern const struct command command_topo;
+const struct command command_topo = {
+    .name = "topo",
+    .run = run_command,
+    .summary = "show nodes' GPUs, HCAs and their connections",
+};

@@ -1,6 +1,6 @@
 /* topo_print.c - topologies as JSON (topo_json) and on a terminal (topo_print).
  */
-#include "orchestrator/topo/shapes.h"
+#include "orchestrator/topodraw/topodraw.h"
 
 #include <inttypes.h>
 #include <math.h>

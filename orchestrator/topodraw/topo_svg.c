@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/topo/shapes.h"
+#include "orchestrator/topodraw/topodraw.h"
 
 /* Sizes in pixels. */
 #define BOX_W 92
