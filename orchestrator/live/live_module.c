@@ -125,43 +125,33 @@ static void name_late(const struct livelate *late, uint32_t at,
 
 #define STEP_LABELS(look)                                                      \
     (look)->m->place->metrics->job, (look)->m->place->metrics->step
+/* The same as members of a row of live_metrics.h. */
+#define STEP_MEMBERS(look)                                                     \
+    .job = (look)->m->place->metrics->job,                                     \
+    .step = (look)->m->place->metrics->step, .node = (look)->m->place->node
 
 static int add_rank(const struct look *look, uint32_t i, const char *rank)
 {
     const struct live_snap *snap = look->at->snap;
     const struct live_rank *r = &snap->ranks[i];
-    const char *node = look->m->place->node;
-    double *both =
-        metrics_add(look->set, &metrics_rank, STEP_LABELS(look), node, rank);
-    double *v = metrics_add(look->set, &live_rank_metrics, STEP_LABELS(look),
-                            node, rank);
-    int64_t oldest_ns = 0;
+    double *both = metrics_add(look->set, &metrics_rank, STEP_LABELS(look),
+                               look->m->place->node, rank);
+    struct live_rank_row row = {STEP_MEMBERS(look), .name = rank, .rank = r,
+                                .real_ns = snap->real_ns};
 
-    if (!both || !v)
+    if (!both)
         return -1;
     for (uint32_t k = 0; k < snap->n_ops; k++) {
         const struct live_op *op = &snap->ops[k];
 
         if (op->rank == i && !op->captured && !op->unsure && !op->cut_short &&
-            op->start_ns > 0 && op->until_ns - op->start_ns > oldest_ns)
-            oldest_ns = op->until_ns - op->start_ns;
+            op->start_ns > 0 && op->until_ns - op->start_ns > row.oldest_ns)
+            row.oldest_ns = op->until_ns - op->start_ns;
     }
     both[METRIC_OPERATIONS] = (double) r->over;
     if (!r->unrated)
         both[METRIC_BUSY] = (double) r->share_permille / 1e3;
-    v[LIVE_METRIC_BYTES] = (double) r->bytes;
-    if (!r->logs) {
-        /* A log of ended operations shows nothing in flight. */
-        v[LIVE_METRIC_IN_FLIGHT] = (double) r->in_flight;
-        v[LIVE_METRIC_OLDEST] = (double) oldest_ns / 1e9;
-    } else if (snap->real_ns >= (uint64_t) r->counted_ns) {
-        v[LIVE_METRIC_LAST_RECORD] =
-            (double) (snap->real_ns - (uint64_t) r->counted_ns) / 1e9;
-    }
-    v[LIVE_METRIC_CPU] = (double) r->cpu_ms / 1e3;
-    if (r->gpu_permille >= 0)
-        v[LIVE_METRIC_GPU_BUSY] = r->gpu_permille / 1e3;
-    return 0;
+    return metrics_add_rows(look->set, &live_rank_metrics, &row, 1);
 }
 
 static int add_states(const struct look *look)
@@ -172,13 +162,11 @@ static int add_states(const struct look *look)
     for (uint32_t i = 0; i < snap->n_ranks; i++)
         n[snap->ranks[i].state]++;
     for (size_t i = 0; i < HUNG_N_STATES; i++) {
-        double *v = metrics_add(look->set, &live_state_metrics,
-                                STEP_LABELS(look), look->m->place->node,
-                                hung_state_words[i]);
+        const struct live_state_row row = {
+            STEP_MEMBERS(look), .state = hung_state_words[i], .ranks = n[i]};
 
-        if (!v)
+        if (metrics_add_rows(look->set, &live_state_metrics, &row, 1) < 0)
             return -1;
-        *v = n[i];
     }
     return 0;
 }
@@ -196,7 +184,7 @@ static enum livestate_word verdict_of(const struct livejoin *join)
 }
 
 /* Adds values that only the joining node has. */
-static int add_joined(const struct look *look, double *node, double *live)
+static int add_joined(const struct look *look, double *node)
 {
     const struct livejoin *join = look->at->join;
     const struct livejoin_found *found = livejoin_found(join);
@@ -211,7 +199,6 @@ static int add_joined(const struct look *look, double *node, double *live)
     v[METRIC_VERDICT] = 1;
     node[METRIC_HANGS] = found->stuck.n_hangs;
     node[METRIC_LATE_RANKS] = late->n_late;
-    live[LIVE_METRIC_ALERTS] = found->alerts;
     for (uint32_t i = 0; i < late->n_late && i < LATE_RANKS; i++) {
         name_late(late, i, rank);
         v = metrics_add(look->set, &metrics_rank, STEP_LABELS(look),
@@ -229,20 +216,37 @@ static int add_node(const struct look *look)
     double *v = metrics_add(look->set, &metrics_step, STEP_LABELS(look),
                             look->m->place->node, site->user, site->account,
                             site->partition);
-    double *live = metrics_add(look->set, &live_node_metrics, STEP_LABELS(look),
-                               look->m->place->node);
 
-    if (!v || !live)
+    if (!v)
         return -1;
     v[METRIC_INFO] = 1;
     v = metrics_add(look->set, &metrics_node, STEP_LABELS(look),
                     look->m->place->node);
     if (!v)
         return -1;
-    live[LIVE_METRIC_LEFT_RANKS] = (double) look->at->snap->left_ranks;
-    live[LIVE_METRIC_AGENT_CPU] = (double) look->at->now->cpu_us / 1e6;
-    live[LIVE_METRIC_AGENT_MEMORY] = (double) owncost_peak_bytes();
-    return look->at->join ? add_joined(look, v, live) : 0;
+    return look->at->join ? add_joined(look, v) : 0;
+}
+
+/* Comes last, because it says how many series are left out. */
+static int add_agent(const struct look *look)
+{
+    struct live_node_row row = {
+        STEP_MEMBERS(look),
+        .alerts = look->at->join
+                      ? (int64_t) livejoin_found(look->at->join)->alerts
+                      : -1,
+        .left_ranks = look->at->snap->left_ranks,
+        .agent_cpu_us = look->at->now->cpu_us,
+        .agent_memory_bytes = owncost_peak_bytes()};
+    size_t n;
+
+    /* the node's own series count, too */
+    if (metrics_add_rows(look->set, &live_node_metrics, &row, 1) < 0)
+        return -1;
+    n = metrics_count(look->set);
+    if (n > look->m->place->metrics->series)
+        row.left_series = n - look->m->place->metrics->series;
+    return metrics_add_rows(look->set, &live_node_metrics, &row, 1);
 }
 
 static int add_all(const struct look *look)
@@ -250,8 +254,6 @@ static int add_all(const struct look *look)
     const struct live_snap *snap = look->at->snap;
     uint64_t mono_ns = look->at->now->mono_us * 1000;
     char rank[RANK_BYTES];
-    double *v;
-    size_t n;
 
     if (add_node(look) < 0 || add_states(look) < 0)
         return -1;
@@ -264,14 +266,7 @@ static int add_all(const struct look *look)
             livenode_cells(look->at->node, i, mono_ns, &labels, look->set) < 0)
             return -1;
     }
-    v = metrics_add(look->set, &live_node_metrics, STEP_LABELS(look),
-                    look->m->place->node);
-    n = metrics_count(look->set) + 1; /* the one that is set below */
-    v[LIVE_METRIC_LEFT_SERIES] =
-        n > look->m->place->metrics->series
-            ? (double) (n - look->m->place->metrics->series)
-            : 0;
-    return 0;
+    return add_agent(look);
 }
 
 static int write_set(struct livemetrics *m, const struct metrics_set *set,

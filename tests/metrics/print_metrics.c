@@ -18,6 +18,17 @@ static void add_rank(struct metrics_set *set, unsigned i, double t)
 {
     const char *node = i < 2 ? "n1" : "n2";
     char rank[8];
+    const struct live_rank live = {.bytes = (uint64_t) (1e9 * t),
+                                   .in_flight = 1,
+                                   .cpu_ms = (uint64_t) (1500 * t),
+                                   .gpu_permille = 900};
+    const struct live_rank_row row = {.job = "42",
+                                      .step = "0",
+                                      .node = node,
+                                      .name = rank,
+                                      .rank = &live,
+                                      .oldest_ns = 500000000 +
+                                                   (int64_t) i * 1000000000};
     double *v;
 
     snprintf(rank, sizeof(rank), "%u", i);
@@ -27,12 +38,7 @@ static void add_rank(struct metrics_set *set, unsigned i, double t)
     v[METRIC_WAITED] = i == 2 ? 0 : 0.25 * t;
     if (i == 2)
         v[METRIC_CAUSED] = 0.25;
-    v = metrics_add(set, &live_rank_metrics, "42", "0", node, rank);
-    v[LIVE_METRIC_BYTES] = 1e9 * t;
-    v[LIVE_METRIC_IN_FLIGHT] = 1;
-    v[LIVE_METRIC_OLDEST] = 0.5 + i;
-    v[LIVE_METRIC_CPU] = 1.5 * t;
-    v[LIVE_METRIC_GPU_BUSY] = 0.9;
+    metrics_add_rows(set, &live_rank_metrics, &row, 1);
     v = metrics_add(set, &metrics_coll, "jobprof", "42", node, "GPU-1", "dp",
                     i < 2 ? "1" : "2", "4", "AllReduce", "1-2MB", "RING_LL",
                     "0", rank);
@@ -49,13 +55,18 @@ static void add_node(struct metrics_set *set, unsigned i, double t)
     const char *node = i ? "n2" : "n1";
     double *v =
         metrics_add(set, &metrics_step, "42", "0", node, "alice", "ai", "gpu");
-    double *live = metrics_add(set, &live_node_metrics, "42", "0", node);
+    const struct live_node_row live = {.job = "42",
+                                       .step = "0",
+                                       .node = node,
+                                       .alerts = i ? -1 : 2,
+                                       .agent_cpu_us = (uint64_t) (1000 * t),
+                                       .agent_memory_bytes = 5000000};
+    const struct live_state_row state = {
+        .job = "42", .step = "0", .node = node, .state = "works", .ranks = 2};
 
     v[METRIC_INFO] = 1;
-    metrics_add(set, &live_state_metrics, "42", "0", node, "works")[0] = 2;
-    live[LIVE_METRIC_LEFT_RANKS] = live[LIVE_METRIC_LEFT_SERIES] = 0;
-    live[LIVE_METRIC_AGENT_CPU] = 0.001 * t;
-    live[LIVE_METRIC_AGENT_MEMORY] = 5e6;
+    metrics_add_rows(set, &live_state_metrics, &state, 1);
+    metrics_add_rows(set, &live_node_metrics, &live, 1);
     v = metrics_add(set, &metrics_node, "42", "0", node);
     v[METRIC_COVERAGE] = 1;
     v[METRIC_DURATION] = t;
@@ -63,7 +74,6 @@ static void add_node(struct metrics_set *set, unsigned i, double t)
         return;
     v[METRIC_HANGS] = 1;
     v[METRIC_LATE_RANKS] = 1;
-    live[LIVE_METRIC_ALERTS] = 2;
     v = metrics_add(set, &metrics_verdict, "42", "0", node, "SLOW");
     v[METRIC_VERDICT] = 1;
     v = metrics_add(set, &metrics_finding, "42", "0", node, "late_rank");
