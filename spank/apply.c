@@ -13,7 +13,8 @@ static const char carried[] =
     "SLURM_JOBPROF_LIMIT,SLURM_JOBPROF_NCCL,SLURM_JOBPROF_HOME";
 
 /* Sets (value NULL: unsets) a variable of the job, or of srun (sp NULL). */
-static bool set(spank_t sp, const char *name, const char *value, bool force)
+static bool set_variable(spank_t sp, const char *name, const char *value,
+                         bool force)
 {
     if (sp)
         return (value ? spank_setenv(sp, name, value, force)
@@ -32,7 +33,7 @@ static const char *const ours[] = {"JOBPROF_", "SLURM_JOBPROF_",
 #define WAS "JOBPROF_WAS_"
 enum { ROOM = 16384, FULL = 64 };
 
-static void restore(spank_t sp, const char *name)
+static void restore_variable(spank_t sp, const char *name)
 {
     char was[128], old[ROOM];
     bool had;
@@ -40,13 +41,13 @@ static void restore(spank_t sp, const char *name)
     snprintf(was, sizeof(was), WAS "%s", name);
     had = sp ? spank_getenv(sp, was, old, ROOM) == ESPANK_SUCCESS
              : getenv(was) && snprintf(old, ROOM, "%s", getenv(was)) < ROOM;
-    set(sp, name, had ? old : NULL, true);
-    set(sp, was, NULL, true);
+    set_variable(sp, name, had ? old : NULL, true);
+    set_variable(sp, was, NULL, true);
 }
 
 /* Appends to a list. Without room the list stays, and `full` gets its name. */
-static bool append(spank_t sp, const char *name, const char *value,
-                   char full[static FULL])
+static bool append_to_list(spank_t sp, const char *name, const char *value,
+                           char full[static FULL])
 {
     char was[128], both[ROOM];
     int rc = spank_getenv(sp, name, both, ROOM);
@@ -59,21 +60,21 @@ static bool append(spank_t sp, const char *name, const char *value,
     }
     if (n) {
         snprintf(was, sizeof(was), WAS "%s", name);
-        set(sp, was, both, true);
+        set_variable(sp, was, both, true);
         snprintf(both + n, ROOM - n, ",%s", value);
         value = both;
     }
-    return set(sp, name, value, true);
+    return set_variable(sp, name, value, true);
 }
 
-static void unset(spank_t sp, const char *names)
+static void unset_variables(spank_t sp, const char *names)
 {
     char *copy = names ? strdup(names) : NULL, *rest = copy, *name;
 
     while ((name = strsep(&rest, ",")) != NULL)
         for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
             if (strncmp(name, ours[i], strlen(ours[i])) == 0)
-                restore(sp, name);
+                restore_variable(sp, name);
     free(copy);
 }
 
@@ -92,7 +93,7 @@ static bool is_empty(spank_t sp, const char *name)
  * has a value), -NAME, +NAME=VALUE (on a node: appended after a comma). On a
  * node JOBPROF_SET lists what was set; it is built in place, over the lines
  * read. full: the name of a list without room, else untouched. */
-static bool apply(spank_t sp, char *answer, char full[static FULL])
+static bool apply_answer(spank_t sp, char *answer, char full[static FULL])
 {
     char *list = answer, *end = answer, *line, *name[LINES], *value[LINES];
     char mark[LINES];
@@ -110,9 +111,9 @@ static bool apply(spank_t sp, char *answer, char full[static FULL])
     }
     for (i = 0; i < n; i++) {
         if (!(mark[i] == '+' && sp
-                  ? append(sp, name[i], value[i], full)
-                  : set(sp, name[i], value[i],
-                        mark[i] != '?' || is_empty(sp, name[i]))) ||
+                  ? append_to_list(sp, name[i], value[i], full)
+                  : set_variable(sp, name[i], value[i],
+                                 mark[i] != '?' || is_empty(sp, name[i]))) ||
             !value[i] ||
             strncmp(name[i], "SLURM_", 6) == 0) /* for the nodes only */
             continue;
@@ -121,14 +122,14 @@ static bool apply(spank_t sp, char *answer, char full[static FULL])
         end += strlen(end);
     }
     if (sp && end > list)
-        set(sp, "JOBPROF_SET", list + 1, true);
+        set_variable(sp, "JOBPROF_SET", list + 1, true);
     return true;
 }
 
 static char *kept; /* a copy of begin's answer, for apply_again */
 
 /* Whether the list of names, "A,B", has this one. */
-static bool lists(const char *list, const char *name)
+static bool list_has(const char *list, const char *name)
 {
     size_t n = strlen(name);
 
@@ -152,22 +153,22 @@ void apply_again(spank_t sp)
             continue;
         value = line += *line == '?';
         strsep(&value, "=");
-        if (value && lists(list, line))
-            set(sp, line, value, true);
+        if (value && list_has(list, line))
+            set_variable(sp, line, value, true);
     }
 }
 
 /* Variables of an outer profiled step (JOBPROF_SET) are not valid here. */
 void apply_request(void)
 {
-    unset(NULL, getenv("JOBPROF_SET"));
-    unset(NULL, "JOBPROF_SET");
-    unset(NULL, carried);
+    unset_variables(NULL, getenv("JOBPROF_SET"));
+    unset_variables(NULL, "JOBPROF_SET");
+    unset_variables(NULL, carried);
     if (!option_asked(NULL))
         return;
-    set(NULL, "SLURM_JOBPROF_REQ", "1", true);
-    set(NULL, "SLURM_JOBPROF_NCCL", getenv("JOBPROF_NCCL"), true);
-    set(NULL, "SLURM_JOBPROF_HOME", getenv("HOME"), true);
+    set_variable(NULL, "SLURM_JOBPROF_REQ", "1", true);
+    set_variable(NULL, "SLURM_JOBPROF_NCCL", getenv("JOBPROF_NCCL"), true);
+    set_variable(NULL, "SLURM_JOBPROF_HOME", getenv("HOME"), true);
 }
 
 void apply_resolve(spank_t sp)
@@ -191,13 +192,13 @@ void apply_resolve(spank_t sp)
     named = option_named(getenv("JOBPROF_NCCL"));
     if (*h.said)
         (named ? slurm_spank_log : sitelog)("jobprof: %s", h.said);
-    else if (rc != 3 && (rc != 0 || !apply(NULL, answer, full)))
+    else if (rc != 3 && (rc != 0 || !apply_answer(NULL, answer, full)))
         (named ? slurm_spank_log : sitelog)(
             "jobprof: job %s: %s resolve failed or took over %d s", j.job,
             h.argv[0], option_asked(NULL) > 1 ? MOUNT_MS / 1000 : 3);
     finish_expect(getenv("SLURM_JOBPROF_DIR"), getenv("SLURM_JOBPROF_HASH"),
                   NULL, named);
-    set(NULL, "SLURM_JOBPROF_DIR", "-", false);
+    set_variable(NULL, "SLURM_JOBPROF_DIR", "-", false);
 }
 
 /* Returns whether a list of nodes, "n[1-4,7]" or "n1,m2", begins with this one,
@@ -215,7 +216,7 @@ static bool begins_with(const char *list, const char *name)
     return strchr(",-]", *list) != NULL; /* the end of the list, too */
 }
 
-static void begin(spank_t sp, struct jobinfo *j)
+static void run_begin(spank_t sp, struct jobinfo *j)
 {
     static struct helper h;
     const char *nccl = jobinfo_getenv(j->env, "SLURM_JOBPROF_NCCL");
@@ -238,7 +239,7 @@ static void begin(spank_t sp, struct jobinfo *j)
     ok = helper_run(&h, BEGIN_MS, &answer) == 0;
     if (ok && strstr(answer, "JOBPROF_TASK_ENV=last\n"))
         kept = strdup(answer); /* apply writes to it */
-    ok = ok && apply(sp, answer, full);
+    ok = ok && apply_answer(sp, answer, full);
     if (!ok)
         helper_end(&h);
     if (*h.said || !ok)
@@ -261,7 +262,7 @@ static bool is_asked(spank_t sp, struct jobinfo *j)
     const char *dir;
 
     if (j->script && strcmp(j->script, "batch") == 0) {
-        unset(sp, carried);
+        unset_variables(sp, carried);
         spank_get_item(sp, S_JOB_ENV, &j->env);
         return option_asked(j->env);
     }
@@ -275,10 +276,10 @@ void apply_begin(spank_t sp)
 
     if (jobinfo_get(sp, &j) < 0)
         return;
-    unset(sp, jobinfo_getenv(j.env, "JOBPROF_SET"));
-    unset(sp, "JOBPROF_SET");
+    unset_variables(sp, jobinfo_getenv(j.env, "JOBPROF_SET"));
+    unset_variables(sp, "JOBPROF_SET");
     spank_get_item(sp, S_JOB_ENV, &j.env);
     if (is_asked(sp, &j))
-        begin(sp, &j);
-    unset(sp, carried);
+        run_begin(sp, &j);
+    unset_variables(sp, carried);
 }

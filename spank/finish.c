@@ -29,7 +29,7 @@ void finish_expect(const char *step, const char *sum, struct helper *begin,
 /* Puts the program that begin has named before the task's. Before Slurm 23.11
  * resolve refuses that. In a container its path may be missing: then the task
  * runs without it. */
-static void wrap(spank_t sp, const struct jobinfo *j)
+static void wrap_task(spank_t sp, const struct jobinfo *j)
 {
 #if HAVE_DECL_SPANK_PREPEND_TASK_ARGV
     static const char guard[] =
@@ -53,7 +53,7 @@ void finish_start(spank_t sp)
 
     if (!*dir || !begun || jobinfo_get(sp, &j) < 0)
         return;
-    wrap(sp, &j);
+    wrap_task(sp, &j);
     if (!jobinfo_getenv(j.env, "CUDA_VISIBLE_DEVICES")) /* it has all GPUs */
         return;
     option_helper(&h, "task");

@@ -16,7 +16,8 @@
 
 enum { TEXT_MAX = 65536, KILL_MS = 200, TICK_MS = 10, FAILED = -1, LATE = -2 };
 enum { ENV_MAX = 2048 };
-static pid_t *told; /* memory shared with the child: the orphan's pid */
+/* the orphan's pid, in memory shared with the child */
+static pid_t *told;
 /* the helper's PWD: the host's folder, in user_init that of the tasks */
 static char stand[PATH_MAX + 4] = "PWD=";
 static const char *const allowed[] = {
@@ -80,22 +81,24 @@ static char **outside_env(void)
     return clean;
 }
 
-/* From here to child() code runs after fork: only async-signal-safe calls. */
-static bool put_text(const char *file, const char *text)
+/* From here to run_program() code runs after fork: only async-signal-safe
+ * calls. */
+static bool write_text(const char *file, const char *text)
 {
     size_t n = strlen(text);
 
     return write(open(file, O_WRONLY), text, n) == (ssize_t) n;
 }
 
-static bool enter(const char *dir)
+static bool enter_folder(const char *dir)
 {
     return chdir(dir) == 0;
 }
 
-/* Moves out of "4:freezer:/slurm/uid_1/job_2/step_0" to /slurm or a parent. In
- * v2 a folder with children takes no process, but Slurm's "system" does; since
- * Slurm 26.05 job_2 is its SLUID there. */
+/* Moves this process out of the job's cgroup, "4:freezer:/slurm/uid_1/job_2"
+ * and so on, to /slurm or to the next parent that takes it. In cgroup v2 a
+ * folder with children takes no process, but Slurm's "system" does. Since
+ * Slurm 26.05 the folder there has the job's SLUID in place of job_2. */
 static void leave_cgroup(char *path)
 {
     char *id = strsep(&path, ":"), *name = id ? strsep(&path, ":") : NULL;
@@ -105,24 +108,25 @@ static void leave_cgroup(char *path)
         *job = '\0';
         job = strrchr(path, '/');
     }
-    if (!job || !enter("/sys/fs/cgroup"))
+    if (!job || !enter_folder("/sys/fs/cgroup"))
         return;
     *job = '\0';
-    enter(strncmp(name, "name=", 5) == 0 ? name + 5 : *name ? name : "unified");
-    enter(*path ? path + 1 : ".");
-    enter("system");
-    for (int i = 0; i < 16 && !put_text("cgroup.procs", "0") && enter("..");
-         i++)
+    enter_folder(strncmp(name, "name=", 5) == 0 ? name + 5
+                 : *name                        ? name
+                                                : "unified");
+    enter_folder(*path ? path + 1 : ".");
+    enter_folder("system");
+    for (int i = 0;
+         i < 16 && !write_text("cgroup.procs", "0") && enter_folder(".."); i++)
         ;
 }
 
-/* Outside of the job's cgroups the user must not get into the process, by a
- * debugger or /proc/PID/mem, not even between exec and the program's first
- * lines. The kernel demands of an intruder all capabilities of the target. So
- * this keeps one that is good for nothing else, which the programs that it
- * starts inherit.
- */
-static void shut(void)
+/* Keeps the user out of a process that has left the job's cgroups: no debugger
+ * and no /proc/PID/mem, not even between exec and the program's first lines.
+ * The kernel lets only those in who have all capabilities of the target. So the
+ * process keeps one capability, which is harmless, and its programs inherit
+ * it. */
+static void shut_out_user(void)
 {
     struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct caps[2] = {{0}};
@@ -133,20 +137,22 @@ static void shut(void)
         prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_BLOCK_SUSPEND, 0, 0) ==
             0)
         return;
-    memset(caps, 0, sizeof(caps)); /* not there in a container */
+    /* a container may lack that capability */
+    memset(caps, 0, sizeof(caps));
     syscall(SYS_capset, &head, caps);
 }
 
 /* Becomes the user. In user_init only the effective uid is the user's. */
-static bool become(const struct jobinfo *j, bool leave)
+static bool become_user(const struct jobinfo *j, bool leave)
 {
     char text[PATH_MAX] = "", *rest = text;
     uid_t r, e, s;
 
     if (getuid() == 0 && seteuid(0) == 0) {
-        /* slurmstepd has -1000. Outside of the job's memory limit the helper
-         * must be killed first, before other jobs */
-        put_text("/proc/self/oom_score_adj", leave ? "1000" : "0");
+        /* slurmstepd has -1000, which must not be inherited. If memory runs
+         * out, a helper outside of the job's limit has to die before other jobs
+         */
+        write_text("/proc/self/oom_score_adj", leave ? "1000" : "0");
         if (leave && read(open("/proc/self/cgroup", O_RDONLY), text,
                           sizeof(text) - 1) > 0)
             while (rest)
@@ -157,20 +163,22 @@ static bool become(const struct jobinfo *j, bool leave)
             setresuid(j->uid, j->uid, j->uid) < 0)
             return false;
         if (leave && j->uid != 0)
-            shut();
+            shut_out_user();
     }
     return getresuid(&r, &e, &s) == 0 && r == j->uid && e == r && s == r &&
            (r == 0 || (setuid(0) < 0 && seteuid(0) < 0));
 }
 
-static void wire(const struct helper *h)
+static void connect_streams(const struct helper *h)
 {
     int null = open("/dev/null", O_RDWR), fd[3];
 
-    for (int i = 0; i < 3; i++) /* first to 10 and up: 0..2 may be closed */
+    /* to 10 and up first, because 0..2 may be closed */
+    for (int i = 0; i < 3; i++)
         if ((fd[i] = fcntl(h->fd[i], F_DUPFD, 10)) < 0)
             fd[i] = fcntl(null, F_DUPFD, 10);
-    for (int i = 0; i < 3; i++) /* none of them stays the user's */
+    /* none of 0..2 stays the user's */
+    for (int i = 0; i < 3; i++)
         if (dup2(fd[i], i) < 0)
             _exit(126);
     if (syscall(436 /* close_range */, 3U, ~0U, 0U) < 0)
@@ -178,7 +186,7 @@ static void wire(const struct helper *h)
             close(i);
 }
 
-static void __attribute__((noreturn)) child(const struct helper *h)
+static void __attribute__((noreturn)) run_program(const struct helper *h)
 {
     struct sigaction dfl = {.sa_handler = SIG_DFL};
     pid_t pid, self = getpid();
@@ -191,20 +199,23 @@ static void __attribute__((noreturn)) child(const struct helper *h)
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     syscall(SYS_getcwd, stand + 4, PATH_MAX);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if ((h->user && !become(h->user, h->leave)) || !enter("/"))
+    if ((h->user && !become_user(h->user, h->leave)) || !enter_folder("/"))
         _exit(126);
-    wire(h);
+    connect_streams(h);
     if (h->orphan && (pid = fork()) != 0) {
         *told = pid;
         _exit(pid < 0 ? 126 : 0);
     }
-    while (h->orphan && getppid() == self) /* the job's end still finds us */
+    /* While its parent lives it is a descendant of slurmstepd, which the end of
+     * the job signals (proctrack/linuxproc). */
+    while (h->orphan && getppid() == self)
         usleep(100);
     execve(h->argv[0], (char **) h->argv, h->env);
     _exit(127);
 }
 
-/* Returns a copy of the answer, as the helper may still write, or NULL. */
+/* Returns a copy of the answer, because the helper may still write; NULL: it is
+ * not complete. */
 static char *read_answer(int fd)
 {
     static char text[TEXT_MAX + 1];
@@ -215,7 +226,7 @@ static char *read_answer(int fd)
 }
 
 /* Opens the orphan's /proc folder, which no later process of its pid shares. */
-static void look_at(struct helper *h)
+static void open_proc_folder(struct helper *h)
 {
     char path[32];
 
@@ -226,8 +237,9 @@ static void look_at(struct helper *h)
     h->seen = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* A zombie is not alive: it has no exe. Nor is a later process of that number,
- * even in a group of the same number. Before exec hidepid may hide it. */
+/* Whether the orphan is alive. A zombie is not: it has no exe. A later process
+ * of the same number is another one, even in a group of the same number. Before
+ * exec, hidepid may hide the orphan; that counts as alive. */
 static bool is_alive(const struct helper *h)
 {
     char c;
@@ -237,10 +249,10 @@ static bool is_alive(const struct helper *h)
             (errno != ENOENT && errno != ESRCH));
 }
 
-/* Whether the group's leader has ended, with its exit status, -1: a signal. One
- * that leaves the job's cgroups is not reaped here: its number, which is the
- * group's, cannot be used again until end_group. ECHILD is an end as well:
- * SIGCHLD is ignored, or the host waited first. */
+/* Whether the group's leader has ended. *status: its exit status; -1: a signal.
+ * A leader that leaves the job's cgroups is not reaped here, so that its
+ * number, which is the group's, is not used again before kill_group. ECHILD is
+ * an end, too: SIGCHLD is ignored, or the host has waited first. */
 static bool has_ended(const struct helper *h, int *status)
 {
     siginfo_t info = {0};
@@ -253,7 +265,7 @@ static bool has_ended(const struct helper *h, int *status)
     return info.si_pid != 0;
 }
 
-static int watch(struct helper *h, int ms, char **answer)
+static int wait_for_end(struct helper *h, int ms, char **answer)
 {
     clock_t end = times(NULL) + ms / TICK_MS; /* monotonic, in USER_HZ */
     int status = 0;
@@ -261,7 +273,7 @@ static int watch(struct helper *h, int ms, char **answer)
     for (;; usleep(1000)) {
         bool late = times(NULL) > end, over = has_ended(h, &status);
 
-        look_at(h);
+        open_proc_folder(h);
         over = over && !is_alive(h);
         if (answer && (*answer = read_answer(h->fd[1])) && h->self)
             return 0;
@@ -272,9 +284,10 @@ static int watch(struct helper *h, int ms, char **answer)
     }
 }
 
-/* Only root (owner of "/", in a namespace too) and we may be able to change it
- * or a folder above it: else a stranger's program could run. Resolves links. */
-static bool is_safe(const char **program)
+/* Whether only root and this user can change the program and the folders above
+ * it; otherwise a stranger's program could run. Root is the owner of "/", also
+ * in a namespace. *program becomes its path without links. */
+static bool is_safe_program(const char **program)
 {
     static char path[PATH_MAX];
     char *end = realpath(*program, path), cut = '/';
@@ -293,11 +306,11 @@ static bool is_safe(const char **program)
     return end != NULL;
 }
 
-/* Kills what a helper outside of the job's cgroups has left in its group: the
- * end of the job would not, and the user may have stopped it and killed the
- * helper. What the helper lets live has a group of its own. The leader is a
- * zombie of ours, so nobody else has its number; then it is reaped. */
-static void end_group(const struct helper *h)
+/* Kills what a helper outside of the job's cgroups has left in its group. The
+ * end of the job does not, and the user may have stopped such a process and
+ * killed the helper. What may go on has a group of its own. The leader is a
+ * zombie of this process, so nobody else has its number. It is reaped last. */
+static void kill_group(const struct helper *h)
 {
     siginfo_t info = {0};
 
@@ -308,7 +321,7 @@ static void end_group(const struct helper *h)
     waitpid(h->pid, NULL, WNOHANG);
 }
 
-static void forget(struct helper *h)
+static void close_proc_folder(struct helper *h)
 {
     if (h->seen >= 0)
         close(h->seen);
@@ -317,7 +330,7 @@ static void forget(struct helper *h)
 
 int helper_run(struct helper *h, int ms, char **answer)
 {
-    bool safe = is_safe(h->argv);
+    bool safe = is_safe_program(h->argv);
     int rc = FAILED;
 
     if (answer)
@@ -328,16 +341,16 @@ int helper_run(struct helper *h, int ms, char **answer)
                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (safe && told != MAP_FAILED && (!answer || h->fd[1] >= 0) &&
         (h->pid = fork()) == 0)
-        child(h);
+        run_program(h);
     if (h->pid > 0)
-        rc = watch(h, ms, answer);
+        rc = wait_for_end(h, ms, answer);
     if (rc == LATE && (h->self <= 0 || is_alive(h))) {
         kill(-h->pid, SIGKILL);
         kill(h->pid, SIGKILL); /* it may not have called setsid yet */
-        watch(h, KILL_MS, NULL);
+        wait_for_end(h, KILL_MS, NULL);
     }
     if (h->pid > 0 && h->leave)
-        end_group(h);
+        kill_group(h);
     if (!safe)
         snprintf(h->said, sizeof(h->said),
                  "missing, or users other than root can write to it: %s",
@@ -349,12 +362,12 @@ int helper_run(struct helper *h, int ms, char **answer)
         if (h->fd[i] > 2)
             close(h->fd[i]);
     if (!answer)
-        forget(h);
+        close_proc_folder(h);
     return rc;
 }
 
-/* A later process may have the orphan's numbers, and we may be root: so signals
- * go out only while its /proc folder shows it. */
+/* This process may be root, and a later process may have the orphan's numbers.
+ * So a signal is sent only while the orphan's /proc folder shows it. */
 void helper_end(struct helper *h)
 {
     for (int ms = 0; h && h->seen >= 0 && ms <= KILL_MS && is_alive(h);
@@ -362,5 +375,5 @@ void helper_end(struct helper *h)
         if (ms == 0 || ms == KILL_MS)
             kill(-h->pid, ms == 0 ? SIGTERM : SIGKILL);
     if (h)
-        forget(h);
+        close_proc_folder(h);
 }

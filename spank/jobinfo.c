@@ -13,7 +13,7 @@ const char *jobinfo_getenv(char **env, const char *name)
     return NULL;
 }
 
-static void item(spank_t sp, spank_item_t which, char text[12])
+static void get_number(spank_t sp, spank_item_t which, char text[12])
 {
     uint32_t n = 0;
 
@@ -22,7 +22,7 @@ static void item(spank_t sp, spank_item_t which, char text[12])
 }
 
 /* The steps that srun does not start have numbers above those of all others. */
-static int script(uint32_t step, struct jobinfo *j)
+static int set_script(uint32_t step, struct jobinfo *j)
 {
     if (step == SLURM_BATCH_SCRIPT)
         j->script = "batch";
@@ -42,14 +42,14 @@ int jobinfo_get(spank_t sp, struct jobinfo *j)
     if (spank_get_item(sp, S_JOB_UID, &j->uid) != ESPANK_SUCCESS ||
         spank_get_item(sp, S_JOB_GID, &j->gid) != ESPANK_SUCCESS ||
         spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS ||
-        script(step, j) < 0)
+        set_script(step, j) < 0)
         return -1;
     spank_get_item(sp, S_JOB_SUPPLEMENTARY_GIDS, &j->gids, &j->ngids);
     spank_get_item(sp, S_JOB_ENV, &j->env);
-    item(sp, S_JOB_ID, j->job);
-    item(sp, S_JOB_NODEID, j->nodeid);
-    item(sp, S_JOB_NNODES, j->nodes);
-    item(sp, S_JOB_TOTAL_TASK_COUNT, j->tasks);
+    get_number(sp, S_JOB_ID, j->job);
+    get_number(sp, S_JOB_NODEID, j->nodeid);
+    get_number(sp, S_JOB_NNODES, j->nodes);
+    get_number(sp, S_JOB_TOTAL_TASK_COUNT, j->tasks);
     nodes = jobinfo_getenv(j->env, "SLURM_STEP_NUM_NODES");
     if (j->script) { /* the item is 0, and variables are of another job */
         snprintf(j->nodes, sizeof(j->nodes), "1");

@@ -22,22 +22,28 @@
 struct helper {
     const char *argv[32]; /* path, verb, options; the words are borrowed */
     int argc;
-    char **env; /* unfiltered; run picks what a helper may see; borrowed. With
-                   leave, none: common/outside.h has the whole environment */
+    /* unfiltered, borrowed; helper_run picks what a helper may see. Not used
+     * with leave: then common/outside.h has the whole environment */
+    char **env;
     const struct jobinfo *user; /* in slurmstepd: who to become; else NULL */
-    bool orphan; /* unseen by the host's wait3() and by proctrack/linuxproc; may
-                    go on after its answer; its exit status is lost */
-    bool leave;  /* leaves the job's cgroups, if the host is root; what is left
-                    in its group when it has ended is killed */
-    int fd[3];   /* the program's 0..2; -1: /dev/null; run closes them */
-    pid_t pid, self; /* process group, 0: not started; the orphan's pid */
-    int seen;        /* the orphan's folder in /proc; -1: not opened yet */
-    char said[256];  /* first line of stderr, if fd[2] is a memfd */
+    /* The program's parent ends at once, so that the host's wait3() and
+     * proctrack/linuxproc do not see it. It may go on after its answer; its
+     * exit status is lost. */
+    bool orphan;
+    /* The program leaves the job's cgroups, if the host is root. When it has
+     * ended, what is left in its group is killed. */
+    bool leave;
+    int fd[3];  /* the program's 0..2; -1: /dev/null; helper_run closes them */
+    pid_t pid;  /* its process group; 0: not started */
+    pid_t self; /* the orphan's own pid */
+    int seen;   /* the orphan's folder in /proc; -1: not opened yet */
+    char said[256]; /* first line of stderr, if fd[2] is a memfd */
 };
 void helper_arg(struct helper *h, const char *name, const char *value);
-/* Returns the exit status (0..255); below 0: no start, no answer, a signal, or
- * not done after ms, and the group is killed. answer, unless NULL, gets stdout,
- * which ends in a line of a single dot; valid until the next call. */
+/* Runs the program, and returns its exit status (0..255). Below 0: it did not
+ * start, gave no answer, died by a signal, or was not done after ms; then its
+ * group is killed. *answer (answer may be NULL) gets its stdout, which ends in
+ * a line of a single dot, and is valid until the next call. */
 int helper_run(struct helper *h, int ms, char **answer);
 void helper_end(struct helper *h); /* an orphan, or NULL: SIGTERM, SIGKILL */
 /* jobinfo.c: facts of the step for a helper; pointers are the host's */
@@ -56,11 +62,13 @@ const char *jobinfo_getenv(char **env, const char *name);
 void jobinfo_node_args(const struct jobinfo *j, struct helper *h);
 /* option.c: the plugstack line and the options */
 void option_init(spank_t sp, int ac, char **av); /* av is borrowed for good */
-void option_tell(spank_context_t at); /* at submission: a line or none */
-/* 0: no profiling; 2: resolve may take a minute; else 1. env: NULL for the
- * host's own. */
+/* At submission: prints a line on what this job cannot have, or none. */
+void option_tell_user(spank_context_t at);
+/* Whether a profile is wanted. 0: none; 1: yes; 2: yes, and resolve may take a
+ * minute. env: NULL for the host's own. */
 int option_asked(char **env);
-bool option_named(const char *nccl); /* not only by a default */
+/* Whether the user asks for it, and not only a default of the site. */
+bool option_named(const char *nccl);
 void option_helper(struct helper *h, const char *verb); /* initialises h */
 void option_args(struct helper *h); /* adds --config ... --clock */
 const char *option_config(void);    /* of the plugstack line */
@@ -69,8 +77,9 @@ void apply_request(void);
 void apply_resolve(spank_t sp);
 void apply_begin(spank_t sp);
 void apply_again(spank_t sp); /* in a task: after other modules, if asked */
-/* finish.c: starts and ends of tasks; each of dir, hash, begin may be NULL.
- * named: not only by a default, so that users are told what fails */
+/* finish.c: starts and ends of tasks */
+/* Keeps what finish_exit needs. Each of dir, hash and begin may be NULL. named:
+ * the user asks for the profile, and is told what fails. */
 void finish_expect(const char *dir, const char *hash, struct helper *begin,
                    bool named);
 void finish_start(spank_t sp);

@@ -23,7 +23,7 @@ static const struct {
 #undef ROW
 static char *value[OPTIONS]; /* the last value, owned; NULL: not given */
 static const char *config, *mode, *node;
-static bool told, asked_history; /* option_tell has */
+static bool told, asked_history; /* option_tell_user has */
 static bool tells_history;       /* the plugstack line has history=tell */
 static char help[OPTIONS][512];  /* the help texts with the default */
 
@@ -32,7 +32,7 @@ static bool is_off(const char *s)
     return !s || !*s || (strncmp(s, "off", 3) == 0 && (!s[3] || s[3] == ','));
 }
 
-static const char *program(const char *verb)
+static const char *helper_path(const char *verb)
 {
     static char path[PATH_MAX];
 
@@ -48,7 +48,7 @@ void option_helper(struct helper *h, const char *verb)
 {
     *h = (struct helper){
         .argc = 2, .env = environ, .fd = {-1, -1, -1}, .seen = -1};
-    h->argv[0] = program(verb);
+    h->argv[0] = helper_path(verb);
     h->argv[1] = verb;
     if (spank_context() != S_CTX_REMOTE)
         h->fd[2] = STDERR_FILENO;
@@ -56,7 +56,7 @@ void option_helper(struct helper *h, const char *verb)
 
 /* 0: accepted. -1: refused, and jobprof-node printed why. 1: it could not run;
  * that must not stop a job, so the option counts as off. */
-static int check(int val, const char *arg)
+static int check_option(int val, const char *arg)
 {
     struct helper h;
     int rc;
@@ -87,7 +87,7 @@ static int option_callback(int val, const char *arg, int remote)
                     rows[val].word, rows[val].try);
         return -1;
     }
-    if (!remote && strcmp(arg, "off") != 0 && (rc = check(val, arg)) < 0)
+    if (!remote && strcmp(arg, "off") != 0 && (rc = check_option(val, arg)) < 0)
         return -1;
     free(value[val]);
     value[val] = strdup(rc ? "off" : arg);
@@ -159,7 +159,7 @@ static const char *list_only_srun(char *buf, size_t len)
 /* What sbatch or salloc was asked for and this job cannot have: one line at
  * submission. A batch script is profiled like a step. salloc's own program
  * starts on this host, where no slurmstepd is. */
-void option_tell(spank_context_t at)
+void option_tell_user(spank_context_t at)
 {
     bool given = false, only_srun = false;
     char nouns[128];
