@@ -89,33 +89,43 @@ static bool is_empty(spank_t sp, const char *name)
     return getenv(name) && !*getenv(name);
 }
 
-/* Applies all lines up to the dot, or none: NAME=VALUE, ?NAME=VALUE (unless it
- * has a value), -NAME, +NAME=VALUE (on a node: appended after a comma). On a
- * node JOBPROF_SET lists what was set; it is built in place, over the lines
- * read. full: the name of a list without room, else untouched. */
+/* Applies all lines of an answer up to the dot, or none if one of them is bad:
+ *     NAME=VALUE   set
+ *     ?NAME=VALUE  set unless it has a value
+ *     -NAME        unset
+ *     +NAME=VALUE  on a node: appended to the list NAME, after a comma
+ * On a node JOBPROF_SET lists the names of what was set. The list is built in
+ * place, over the lines that were read. full: gets the name of a list without
+ * room; otherwise it is left as it is. */
 static bool apply_answer(spank_t sp, char *answer, char full[static FULL])
 {
     char *list = answer, *end = answer, *line, *name[LINES], *value[LINES];
-    char mark[LINES];
-    int n, i;
+    char mark[LINES]; /* '?', '-', '+'; 0: none */
+    int n;
 
     for (n = 0; strcmp(line = strsep(&answer, "\n"), ".") != 0; n++) {
+        bool is_marked = *line == '?' || *line == '-' || *line == '+';
+
         if (n == LINES || (!strchr(line, '=') && *line != '-'))
             return false;
-        mark[n] = *line;
-        name[n] = line += *line == '?' || *line == '-' || *line == '+';
-        value[n] = mark[n] == '-' ? NULL : line;
-        strsep(&value[n], "=");
-        if (!*line || line[strspn(line, NAME)])
+        mark[n] = is_marked ? *line : '\0';
+        name[n] = is_marked ? line + 1 : line;
+        value[n] = mark[n] == '-' ? NULL : name[n];
+        strsep(&value[n], "="); /* ends the name there */
+        if (!*name[n] || name[n][strspn(name[n], NAME)])
             return false;
     }
-    for (i = 0; i < n; i++) {
-        if (!(mark[i] == '+' && sp
-                  ? append_to_list(sp, name[i], value[i], full)
-                  : set_variable(sp, name[i], value[i],
-                                 mark[i] != '?' || is_empty(sp, name[i]))) ||
-            !value[i] ||
-            strncmp(name[i], "SLURM_", 6) == 0) /* for the nodes only */
+    for (int i = 0; i < n; i++) {
+        bool done;
+
+        if (mark[i] == '+' && sp)
+            done = append_to_list(sp, name[i], value[i], full);
+        else if (mark[i] == '?' && !is_empty(sp, name[i]))
+            done = set_variable(sp, name[i], value[i], false);
+        else
+            done = set_variable(sp, name[i], value[i], true);
+        /* SLURM_ names are for the nodes only */
+        if (!done || !value[i] || strncmp(name[i], "SLURM_", 6) == 0)
             continue;
         memmove(end + 1, name[i], strlen(name[i]) + 1);
         *end = ',';
@@ -151,8 +161,10 @@ void apply_again(spank_t sp)
     while (kept && (line = strsep(&kept, "\n")) && strcmp(line, ".") != 0) {
         if (*line == '+' || *line == '-')
             continue;
-        value = line += *line == '?';
-        strsep(&value, "=");
+        if (*line == '?')
+            line++;
+        value = line;
+        strsep(&value, "="); /* ends the name there */
         if (value && list_has(list, line))
             set_variable(sp, line, value, true);
     }

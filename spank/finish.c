@@ -86,32 +86,53 @@ void finish_task(spank_t sp)
             mono_us, us);
 }
 
-/* Runs jobprof-node finish on a node, and jobprof report in srun. */
-void finish_exit(spank_t sp)
+/* On a node: runs jobprof-node finish, which gets the tasks' lines. Returns as
+ * helper_run. */
+static int run_finish(spank_t sp)
 {
-    int s = (int) strtoul(getenv("SLURM_JOBPROF_LIMIT") ?: "", NULL, 10),
-        rc = 0;
     struct jobinfo j;
     struct helper h;
+
+    if (!*dir || jobinfo_get(sp, &j) < 0)
+        return 0;
+    option_helper(&h, "finish");
+    helper_arg(&h, "--dir", dir);
+    helper_arg(&h, "--hash", *hash ? hash : NULL);
+    helper_arg(&h, "--config", option_config());
+    jobinfo_node_args(&j, &h);
+    h.orphan = h.leave = true; /* it must survive the end of the job */
+    h.fd[0] = memfd_create("tasks", MFD_CLOEXEC);
+    if (lines && write(h.fd[0], lines, used) >= 0)
+        lseek(h.fd[0], 0, SEEK_SET);
+    return helper_run(&h, FINISH_MS, NULL);
+}
+
+/* In srun: runs jobprof report. Returns as helper_run. */
+static int run_report(void)
+{
+    int limit_s = (int) strtoul(getenv("SLURM_JOBPROF_LIMIT") ?: "", NULL, 10);
+    struct helper h;
+
+    if (!*dir || getpid() != owner)
+        return 0;
+    if (limit_s <= 0 || limit_s > REPORT_MAX_S)
+        limit_s = REPORT_S;
+    option_helper(&h, "report");
+    helper_arg(&h, "--at-exit", dir);
+    helper_arg(&h, "--hash", *hash ? hash : NULL);
+    helper_arg(&h, "--site", option_config());
+    /* the report ends by itself at its limit */
+    return helper_run(&h, (limit_s + 5) * 1000, NULL);
+}
+
+void finish_exit(spank_t sp)
+{
+    int rc;
 
     helper_end(begun);
     if (tasks)
         fclose(tasks);
-    option_helper(&h, begun ? "finish" : "report");
-    helper_arg(&h, begun ? "--dir" : "--at-exit", dir);
-    helper_arg(&h, "--hash", *hash ? hash : NULL);
-    helper_arg(&h, begun ? "--config" : "--site", option_config());
-    if (*dir && begun && jobinfo_get(sp, &j) == 0) {
-        jobinfo_node_args(&j, &h);
-        h.orphan = h.leave = true; /* it must survive the end of the job */
-        h.fd[0] = memfd_create("tasks", MFD_CLOEXEC);
-        if (lines && write(h.fd[0], lines, used) >= 0)
-            lseek(h.fd[0], 0, SEEK_SET);
-        rc = helper_run(&h, FINISH_MS, NULL);
-    } else if (*dir && !begun && getpid() == owner) {
-        s = s > 0 && s <= REPORT_MAX_S ? s : REPORT_S;
-        rc = helper_run(&h, (s + 5) * 1000, NULL);
-    }
+    rc = begun ? run_finish(sp) : run_report();
     for (char *c = dir; begun && *c; c++) /* the user's path goes to a log */
         *c = *c < ' ' || *c > '~' ? '?' : *c;
     if (rc < 0 || rc > 125) /* for the others it printed the reason */
