@@ -27,8 +27,8 @@ struct arguments {
     bool check;
 };
 
-/* Takes a count that is only informative; 0: unknown or not a number. */
-static int take_count(void *arguments, const struct cmd_option *row,
+/* Reads a count that only informs users; 0: unknown or not a number. */
+static int read_count(void *arguments, const struct cmd_option *row,
                       char *value, struct jp_error *err)
 {
     uint64_t v = 0;
@@ -47,9 +47,9 @@ static const struct cmd_option rows[] = {
     JP_OPTIONS(ROW)
 #undef ROW
         {"nodes", "N", NULL, OPT_COUNT(given.nnodes, 0, UINT32_MAX),
-         OPT_TAKE(take_count)},
+         OPT_TAKE(read_count)},
     {"tasks", "N", NULL, OPT_COUNT(given.ntasks, 0, UINT32_MAX),
-     OPT_TAKE(take_count)},
+     OPT_TAKE(read_count)},
     {"command", "TEXT", NULL, OPT_TEXT(given.command)},
     {"script", "STEP", NULL, OPT_TEXT(script)},
 };
@@ -108,9 +108,9 @@ static int check_options(struct plan_input *in)
     return rc;
 }
 
-/* Prints why there is no profile, if the user asked for one. What fails under a
- * site's default is told to the site. Returns JP_EXIT_NOT_PROFILED. */
-static int unprofiled(const struct plan_input *in, struct jp_error *err)
+/* Prints why there is no profile: to the user who has asked for one, or to the
+ * site's log if only its default did. Returns JP_EXIT_NOT_PROFILED. */
+static int print_unprofiled(const struct plan_input *in, struct jp_error *err)
 {
     if (plan_is_asked(in)) {
         fputs("jobprof: ", stderr);
@@ -133,7 +133,7 @@ static int print_plan(const struct launch_facts *facts,
     int rc;
 
     if (launch_make(facts, plan, NULL, &launch, err) < 0)
-        return unprofiled(facts->env, err);
+        return print_unprofiled(facts->env, err);
     rc = plan_view_make(&launch, &view, err);
     if (rc == 0) {
         rc = plan_view_print(stderr, &view,
@@ -146,7 +146,7 @@ static int print_plan(const struct launch_facts *facts,
     }
     launch_fini(&launch);
     if (rc < 0)
-        return unprofiled(facts->env, err);
+        return print_unprofiled(facts->env, err);
     /* the answer has no variables, so the step runs unprofiled */
     puts(".");
     return fflush(stdout) == 0 ? JP_EXIT_OK : JP_EXIT_IO;
@@ -175,7 +175,7 @@ static int start_step(struct launch_facts *facts, const struct jp_plan *plan,
     struct launch launch;
 
     if (sidestep_launch(facts, plan, print_line, &launch, err) < 0)
-        return unprofiled(facts->env, err);
+        return print_unprofiled(facts->env, err);
     /* without a directory nothing is profiled */
     if (launch.place.step_dir)
         print_announcements(facts, &launch.conf);
@@ -201,7 +201,7 @@ static void find_submit_dir(struct launch_facts *facts, struct slurmjob *job)
 }
 
 /* Gathers settings and facts and makes the launch, each once. */
-static int resolve(const struct plan_input *in, struct launch_facts *facts)
+static int resolve_step(const struct plan_input *in, struct launch_facts *facts)
 {
     struct slurmjob job;
     struct jp_plan plan;
@@ -210,7 +210,7 @@ static int resolve(const struct plan_input *in, struct launch_facts *facts)
     int rc;
 
     if (plan_make(in, &plan, &err) < 0)
-        return unprofiled(in, &err);
+        return print_unprofiled(in, &err);
     facts_get(in, facts);
     if (facts_is_script(facts->names.step_id))
         plan_drop_srun(&plan);
@@ -237,6 +237,6 @@ int cmd_resolve(int argc, char **argv)
         return JP_EXIT_USAGE;
     }
     if (a.script && facts_enter_script(a.script, NULL, &err) < 0)
-        return unprofiled(&a.in, &err);
-    return a.check ? check_options(&a.in) : resolve(&a.in, &a.given);
+        return print_unprofiled(&a.in, &err);
+    return a.check ? check_options(&a.in) : resolve_step(&a.in, &a.given);
 }

@@ -1,14 +1,17 @@
 /* jobprof_node.c - the SPANK module's helper: its commands on the nodes of a
  * step, in the order in which a step needs them.
  *
- * begin: a node joins the step before its tasks start; it answers with the
- * variables of the tasks, then goes on in the background. agent: begin becomes
- * it; it samples the node beside the tasks. task: a task records what it can
- * see. finish: the node leaves the step. run: what runs beside the
- * tasks. docs/dev/contracts.md, section 1, has their
- * arguments and answers. All run as the job's user, and none may fail the job:
- * errors go to the step's log, or to stderr, which the module passes on: to the
- * user, or to the site where only its default asks for a profile. */
+ * begin   a node joins the step before its tasks start. It answers with the
+ *         variables of the tasks, then goes on in the background
+ * agent   what begin becomes: it samples the node beside the tasks
+ * task    a task records what it can see
+ * finish  the node leaves the step
+ * run     runs a program beside the tasks
+ *
+ * docs/dev/contracts.md, section 1, has their arguments and answers. All run as
+ * the job's user, and none may fail the job. Errors go to the step's log, or to
+ * stderr, which the module passes on: to the user, or to the site where only
+ * the site's default asks for a profile. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -42,7 +45,7 @@
 #include "orchestrator/topo/hardware.h"
 #include "plugins/backend.h"
 
-static void take_commands(struct module_place *place); /* below */
+static void set_commands(struct module_place *place); /* below */
 
 /* --- arguments ------------------------------------------------------------ */
 
@@ -110,8 +113,8 @@ static int node_args_parse(int argc, char **argv, struct node_args *args,
 
 #define LINGER_NICE 10 /* the tasks start at the same time */
 
-/* Finds the step's directory: srun's, or the one that the settings name. *dir
- * NULL: no profile is wanted. Caller frees. */
+/* Finds the step's directory: that of srun, or else the one that the settings
+ * name. *dir is NULL if no profile is wanted; caller frees. */
 static int find_dir(const struct node_args *args, char **dir,
                     struct jp_error *err)
 {
@@ -129,7 +132,7 @@ static int find_dir(const struct node_args *args, char **dir,
 
 /* Redirects the standard streams to /dev/null, because the SPANK module reads
  * until the end of the file. */
-static int hang_up(void)
+static int close_streams(void)
 {
     int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     int rc = fflush(stdout) == 0 && fd >= 0 ? 0 : -1;
@@ -145,7 +148,7 @@ static int hang_up(void)
  * noticed. With srun, srun has done this. Without it, no process has defined
  * the step's job.conf; the one counts that exists before the node's tasks
  * start. */
-static void pin(const char *dir)
+static void pin_job_conf(const char *dir)
 {
     char *path = text_format("%s/" JP_JOBCONF_NAME, dir);
     char hash[SHA256_HEX];
@@ -158,8 +161,8 @@ static void pin(const char *dir)
 
 /* Joins the step. *pairs: the answer to the module, "." at the end; caller
  * frees. Returns 0, or -1 and err. */
-static int join(struct node_args *args, char **pairs, struct begin_told *told,
-                struct jp_error *err)
+static int join_step(struct node_args *args, char **pairs,
+                     struct begin_told *told, struct jp_error *err)
 {
     char *dir = NULL;
 
@@ -167,14 +170,14 @@ static int join(struct node_args *args, char **pairs, struct begin_told *told,
         return -1;
     args->seat.dir = dir; /* not freed: needed until the process ends */
     if (dir) {
-        pin(dir);
+        pin_job_conf(dir);
         return begin_join(&args->seat, args->node, pairs, told, err);
     }
     *pairs = strdup(".\n");
     return *pairs ? 0 : error_set(err, "out of memory");
 }
 
-/* Whether some module is told anything. */
+/* Whether there are settings for any module. */
 static bool has_settings(const struct module_told *told)
 {
     bool has = told->meets;
@@ -246,7 +249,8 @@ static void become_agent(const struct node_args *args,
 
 /* Does the remaining work while the tasks run. Drivers may block the hardware
  * queries, so a child does them and the agent does not wait. */
-static void stay(const struct node_args *args, const struct begin_told *told)
+static void stay_beside_tasks(const struct node_args *args,
+                              const struct begin_told *told)
 {
     bool agent = told->policy.period_ms || has_settings(&told->modules) ||
                  told->policy.hang_suspect_ms;
@@ -277,7 +281,7 @@ static int cmd_begin(int argc, char **argv)
     bool found;
     int rc;
 
-    /* first of all, because slurmstepd waits for the answer */
+    /* before anything else, because slurmstepd waits for the answer */
     confine_self(CONFINE_BEGIN, NULL, NULL);
     /* from here on a signal ends this process only where no file is half
      * written */
@@ -288,7 +292,7 @@ static int cmd_begin(int argc, char **argv)
     }
     /* srun has named no directory, so the module does not have it */
     found = !args.seat.dir;
-    rc = join(&args, &pairs, &told, &err);
+    rc = join_step(&args, &pairs, &told, &err);
     if (rc < 0) /* the module tells the user or the site */
         quote_printf(stderr, "%s (tasks here run unprofiled)\n", err.text);
     found = found && args.seat.dir;
@@ -302,8 +306,8 @@ static int cmd_begin(int argc, char **argv)
         free((char *) args.seat.dir);
         return JP_EXIT_NOT_PROFILED;
     }
-    if (hang_up() == 0 && args.seat.dir)
-        stay(&args, &told);
+    if (close_streams() == 0 && args.seat.dir)
+        stay_beside_tasks(&args, &told);
     free((char *) args.seat.dir);
     return JP_EXIT_OK;
 }
@@ -337,8 +341,8 @@ struct metrics {
 };
 
 /* Fills the settings of the metrics file, if the site has a folder for it. */
-static void take_metrics(const struct jp_sitefile *file, struct metrics *m,
-                         struct module_place *place)
+static void set_metrics(const struct jp_sitefile *file, struct metrics *m,
+                        struct module_place *place)
 {
     struct jp_site_metrics site;
 
@@ -414,7 +418,7 @@ static void read_conf(const struct node_args *args,
             (void) onhang_parse(what, jobconf_find(&conf, "after"), on_hang,
                                 NULL);
         metrics->conf = conf;
-        take_metrics(site, metrics, place);
+        set_metrics(site, metrics, place);
     }
 }
 
@@ -430,8 +434,8 @@ static void find_nodes(struct module_place *place, char ***names)
     place->nodes = (const char *const *) *names;
 }
 
-/* Reads what begin has left on standard input for the modules. */
-static void read_told(struct module_told *told, struct module_place *place)
+/* Reads the modules' settings, which begin has left on standard input. */
+static void read_settings(struct module_told *told, struct module_place *place)
 {
     bool whole = read(STDIN_FILENO, told, sizeof(*told)) == sizeof(*told);
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -467,7 +471,7 @@ static int run_agent(const struct node_args *args, struct jp_error *err)
     int rc;
 
     if (args->told)
-        read_told(&told, place);
+        read_settings(&told, place);
     if (stepdir_hold(args->seat.dir, err) < 0 || find_step(place, err) < 0)
         return -1;
     /* without the site file, its defaults */
@@ -492,7 +496,7 @@ static int run_agent(const struct node_args *args, struct jp_error *err)
     place->component = args->seat.component;
     place->on_hang = &on_hang;
     place->shared = &shared;
-    take_commands(place);
+    set_commands(place);
     read_conf(args, &site, place, &on_hang, &metrics);
     find_nodes(place, &nodes);
     rc = nodeagent_run(&agent, err);
@@ -502,8 +506,7 @@ static int run_agent(const struct node_args *args, struct jp_error *err)
     return rc;
 }
 
-/* Returns an exit status, which no process reads: errors go to the step's log.
- */
+/* The exit status is read by nobody, so errors go to the step's log. */
 static int cmd_agent(int argc, char **argv)
 {
     struct node_args args;
@@ -569,7 +572,7 @@ static int make_partial(const struct finish_node *of, struct jp_error *err)
         error_set(err, "out of memory");
     else if (!stepdir_is_folder(raw) || !(ms = partial_estimate_ms(raw)))
         rc = 0;
-    /* an incomplete partial is of no use, so do not begin */
+    /* an incomplete partial is of no use, so it is not begun */
     else if (clock_mono_ms() + ms > deadline_ms)
         error_set(err, "reading its files takes about %" PRIu64 " ms", ms);
     else
@@ -582,7 +585,7 @@ static int make_partial(const struct finish_node *of, struct jp_error *err)
 /* Cleans up after a runner if Slurm has killed all of its supervisor's
  * processes. Runs after the records are written, because a file system that
  * hangs may delay it. */
-static void sweep(const char *dir, const char *node, const char *hash)
+static void sweep_runner(const char *dir, const char *node, const char *hash)
 {
     const struct backend_runner *runner;
     const struct backend *backend;
@@ -632,7 +635,7 @@ static int cmd_finish(int argc, char **argv)
         quote_printf(stderr, "finish: %s\n", err.text);
         return JP_EXIT_IO;
     }
-    sweep(args.seat.dir, args.node, args.hash);
+    sweep_runner(args.seat.dir, args.node, args.hash);
     return JP_EXIT_OK;
 }
 
@@ -640,7 +643,7 @@ static int cmd_finish(int argc, char **argv)
 
 /* Sets PATH for the programs that a runner starts: srun's environment is nearly
  * empty. */
-static void add_path(void)
+static void set_path(void)
 {
     setenv("PATH", "/usr/local/bin:/usr/bin:/bin", 0);
 }
@@ -669,8 +672,8 @@ static int run_runner(void *arg)
     return print_error(work->place.node, &err);
 }
 
-/* The option whose runner the step is for. A job.conf that cannot be read is
- * the supervisor's to report. */
+/* Returns the option whose runner the step is for. If job.conf cannot be read,
+ * the supervisor reports that. */
 static enum jp_option find_beside(const char *dir, const char *hash)
 {
     struct jp_jobconf conf;
@@ -699,7 +702,7 @@ static int cmd_run(int argc, char **argv)
         fprintf(stderr, "run: bad arguments, or not a task of Slurm's\n");
         return JP_EXIT_USAGE;
     }
-    add_path();
+    set_path();
     if (stepdir_hold(argv[2], &err) < 0)
         return print_error(node, &err);
     hash = argc == 5 ? argv[4] : NULL;
@@ -733,7 +736,7 @@ static const struct command *const commands[] = {
 };
 
 /* Sets what commands do for modules of the agent. */
-static void take_commands(struct module_place *place)
+static void set_commands(struct module_place *place)
 {
     for (size_t i = 0; commands[i]; i++)
         if (commands[i]->take_evidence)
