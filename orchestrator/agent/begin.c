@@ -243,8 +243,9 @@ static void adapt_sides(const char *dir, const char *node,
 /* Registers the node and composes the answer. The order matters: everything
  * that can make the node unprofiled comes before barrier_enter, after which
  * other nodes wait for this one. */
-static int join(const struct jp_seat *seat, const char *node,
-                struct jp_jobconf *conf, char **pairs, struct jp_error *err)
+static int register_node(const struct jp_seat *seat, const char *node,
+                         struct jp_jobconf *conf, char **pairs,
+                         struct jp_error *err)
 {
     char *text = NULL;
 
@@ -292,7 +293,7 @@ int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
     ceiling_apply(&conf.policy, NULL); /* the user can write to job.conf */
     if (!watches_hangs(&conf))
         conf.policy.hang_suspect_ms = 0;
-    rc = join(seat, node, &conf, pairs, err);
+    rc = register_node(seat, node, &conf, pairs, err);
     *told = (struct begin_told){.policy = conf.policy};
     for (enum jp_option i = 0; i < OPTIONS; i++)
         if (backend_side(i)->tell)
@@ -350,7 +351,7 @@ static json_t *text_of(const char *text)
 }
 
 /* The number if it is known, otherwise null. */
-static json_t *known(uint64_t value)
+static json_t *number_or_null(uint64_t value)
 {
     return value ? json_integer((json_int_t) value) : json_null();
 }
@@ -365,8 +366,8 @@ static void name_task(pid_t task, json_t **start, json_t **pid_namespace)
 
     if (dir >= 0)
         ownproc_read(dir, "stat", stat, sizeof(stat));
-    *start = known(ownproc_start(stat));
-    *pid_namespace = known(dir >= 0 ? ownproc_namespace(dir) : 0);
+    *start = number_or_null(ownproc_start(stat));
+    *pid_namespace = number_or_null(dir >= 0 ? ownproc_namespace(dir) : 0);
     if (dir >= 0)
         close(dir);
 }
@@ -388,7 +389,7 @@ static json_t *boot_id(void)
 
 /* The CPUs of this process as "0-15,64"; the task has the same ones. null:
  * unknown. */
-static json_t *cpus(void)
+static json_t *own_cpus(void)
 {
     char text[2048] = "";
     size_t used = 0;
@@ -410,7 +411,7 @@ static json_t *cpus(void)
 
 /* Minor numbers of the devices that may be opened. The device cgroup gives
  * access(2) the same answer as open(2). null: there are no devices. */
-static json_t *devices(const char *dev)
+static json_t *open_devices(const char *dev)
 {
     json_t *json = json_array();
     bool any = false;
@@ -433,7 +434,8 @@ static json_t *devices(const char *dev)
 }
 
 /* Composes the task's line (docs/dev/hardware-format.md). */
-static json_t *make(const struct jp_seat *seat, pid_t task, const char *dev)
+static json_t *make_task(const struct jp_seat *seat, pid_t task,
+                         const char *dev)
 {
     json_t *env = json_object(), *start, *pid_namespace;
     struct utsname uts = {0};
@@ -444,22 +446,22 @@ static json_t *make(const struct jp_seat *seat, pid_t task, const char *dev)
         if (getenv(variables[i]))
             json_object_set_new(env, variables[i],
                                 text_of(getenv(variables[i])));
-    return json_pack("{s:i, s:o, s:o, s:I, s:o, s:o, s:I, s:o, s:o, s:o, s:o, "
-                     "s:o, s:o, s:o}",
-                     "schema", 1, "job", number_of(getenv("SLURM_JOB_ID")),
-                     "step", number_of(getenv("SLURM_STEP_ID")), "nodeid",
-                     (json_int_t) seat->nodeid, "procid",
-                     number_of(getenv("SLURM_PROCID")), "localid",
-                     number_of(getenv("SLURM_LOCALID")), "pid",
-                     (json_int_t) task, "start", start, "pid_ns", pid_namespace,
-                     "hostname", text_of(uts.nodename), "boot_id", boot_id(),
-                     "cpus", cpus(), "devices", devices(dev), "env", env);
+    return json_pack(
+        "{s:i, s:o, s:o, s:I, s:o, s:o, s:I, s:o, s:o, s:o, s:o, "
+        "s:o, s:o, s:o}",
+        "schema", 1, "job", number_of(getenv("SLURM_JOB_ID")), "step",
+        number_of(getenv("SLURM_STEP_ID")), "nodeid", (json_int_t) seat->nodeid,
+        "procid", number_of(getenv("SLURM_PROCID")), "localid",
+        number_of(getenv("SLURM_LOCALID")), "pid", (json_int_t) task, "start",
+        start, "pid_ns", pid_namespace, "hostname", text_of(uts.nodename),
+        "boot_id", boot_id(), "cpus", own_cpus(), "devices", open_devices(dev),
+        "env", env);
 }
 
 /* Appends the line and its line break in one write, so that lines of tasks that
  * start at the same time do not mix. The file may be on a shared file system
  * and in a folder of the user: links, FIFOs and devices are refused. */
-static int append(const char *path, const char *line, struct jp_error *err)
+static int append_line(const char *path, const char *line, struct jp_error *err)
 {
     size_t n = strlen(line);
     int fd, rc = 0;
@@ -479,13 +481,13 @@ int begin_task(const struct jp_seat *seat, const char *node, pid_t task,
                const char *dev, struct jp_error *err)
 {
     char *path = text_format("%s/nodes/%s/starts.jsonl", seat->dir, node);
-    json_t *json = make(seat, task, dev);
+    json_t *json = make_task(seat, task, dev);
     char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
     char *line = text ? text_format("%s\n", text) : NULL;
     int rc = -1;
 
     if (path && line)
-        rc = append(path, line, err);
+        rc = append_line(path, line, err);
     else
         error_set(err, "out of memory");
     free(line);

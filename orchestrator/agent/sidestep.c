@@ -238,8 +238,8 @@ static bool is_over(int fd)
 /* Gathers what the nodes have written about themselves, and distributes it,
  * until it is complete or the inner srun has ended: daemons may need the
  * addresses of all others to build their tree. */
-static void gather(const struct inner *l, const struct shared *shared,
-                   pid_t inner)
+static void gather_node_data(const struct inner *l, const struct shared *shared,
+                             pid_t inner)
 {
     uint64_t late_ms = clock_mono_ms() + JP_DEF_RUNNER_READY_MS -
                        GATHER_RESERVE_MS;
@@ -252,7 +252,8 @@ static void gather(const struct inner *l, const struct shared *shared,
                                       clock_mono_ms() >= late_ms, &err);
         if (rc < 0)
             stepdir_log(l->dir, "%s: %s", title_of(l), err.text);
-        /* WNOWAIT leaves the child for keep(), which needs its status. */
+        /* WNOWAIT leaves the child for wait_for_inner(), which needs its
+         * status. */
         if (waitid(P_PID, (id_t) inner, &end, WEXITED | WNOHANG | WNOWAIT) <
                 0 ||
             end.si_pid)
@@ -265,7 +266,7 @@ static void gather(const struct inner *l, const struct shared *shared,
 /* Waits until the inner srun has ended. Returns its status. Normally each
  * node's supervisor ends with the step by its marks. If the first srun has
  * ended long ago, the inner one gets SIGTERM and finally SIGKILL. */
-static int keep(const struct inner *l, int srun, pid_t inner)
+static int wait_for_inner(const struct inner *l, int srun, pid_t inner)
 {
     uint64_t gone_ms = 0, told_ms = 0, now;
     int status = 0;
@@ -307,8 +308,8 @@ keeper(const struct inner *l, const struct words *w,
     /* after the fork of the inner srun, because tasks inherit limits */
     confine_self(CONFINE_KEEPER, NULL, NULL);
     if (inner > 0) {
-        gather(l, shared, inner);
-        keep(l, 3, inner);
+        gather_node_data(l, shared, inner);
+        wait_for_inner(l, 3, inner);
     }
     /* The report may have removed run/ already; do not create it again. */
     if (mark && runmarks_there(l->dir))
@@ -342,8 +343,8 @@ static int write_nodes(const struct inner *l, const struct shared *shared,
 /* Lets the runner write what the daemons need to know before they start.
  * shared->gatherer is set if the runner also has to gather data of the
  * nodes. */
-static int prepare(const struct inner *l, struct shared *shared,
-                   struct jp_error *err)
+static int prepare_daemons(const struct inner *l, struct shared *shared,
+                           struct jp_error *err)
 {
     const struct backend_runner *runner;
     struct jp_jobconf conf;
@@ -426,7 +427,7 @@ static int start_inner(const struct inner *l, const struct shared *shared,
 
 /* Starts the second step. Returns once the keeper runs; the nodes may take
  * longer. */
-static int start(const struct inner *l, struct jp_error *err)
+static int start_step(const struct inner *l, struct jp_error *err)
 {
     struct shared shared = {.n = 0};
     int rc = nodelist_expand(l->nodes, &shared.nodes, &shared.n, err);
@@ -434,7 +435,7 @@ static int start(const struct inner *l, struct jp_error *err)
     if (rc == 0)
         rc = write_nodes(l, &shared, err);
     if (rc == 0)
-        rc = prepare(l, &shared, err);
+        rc = prepare_daemons(l, &shared, err);
     if (rc == 0)
         rc = start_inner(l, &shared, err);
     nodelist_free(shared.nodes, shared.n);
@@ -444,7 +445,7 @@ static int start(const struct inner *l, struct jp_error *err)
 /* Waits at most wait_ms until each node is ready or has failed. Returns the
  * number of ready nodes. *ended: the inner srun has ended; it is read before
  * the marks, so that marks set by its last nodes are counted. */
-static uint32_t await(const struct inner *l, uint32_t wait_ms, int *ended)
+static uint32_t await_nodes(const struct inner *l, uint32_t wait_ms, int *ended)
 {
     uint64_t end_ms = clock_mono_ms() + wait_ms;
     uint32_t n[RUNMARKS];
@@ -572,13 +573,13 @@ static void run_beside(const struct slurmstep *slurm,
         l.kill_wait_s = slurm->kill_wait_s ? slurm->kill_wait_s
                                            : JP_DEF_KILL_WAIT_S;
     }
-    if (!slurm || start(&l, &why) < 0) {
+    if (!slurm || start_step(&l, &why) < 0) {
         error_set(&err, "%s does not run: %s", title, why.text);
         stepdir_log(l.dir, "%s", err.text);
         say(err.text);
         return;
     }
-    ready = await(&l, asked ? WAIT_MS : WAIT_DEFAULT_MS, &ended);
+    ready = await_nodes(&l, asked ? WAIT_MS : WAIT_DEFAULT_MS, &ended);
     runmarks_each(l.dir, RUNMARK_FAILED, tell_node, &t);
     tell_rest(&l, ready, ended, &t);
 }

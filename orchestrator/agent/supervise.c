@@ -2,9 +2,9 @@
  * limits; and the guard that outlives the supervisor.
  *
  * supervise() is the life of a runner; run_runner() is its main part:
- * await_ready, look_on, stop, collect. supervise_guard() runs it in a child and
- * cleans up if that child is killed. All times derive from KillWait, because
- * Slurm kills the whole step KillWait after its SIGTERM.
+ * await_ready, look_on, stop_runner, collect. supervise_guard() runs it in a
+ * child and cleans up if that child is killed. All times derive from KillWait,
+ * because Slurm kills the whole step KillWait after its SIGTERM.
  */
 #include "orchestrator/agent/agent.h"
 
@@ -52,7 +52,7 @@ struct watch {
 
 /* Blocks the signals that end us. sigtimedwait receives them while we wait, so
  * that no handler can interrupt the runner's own calls. */
-static void block(sigset_t *set)
+static void block_signals(sigset_t *set)
 {
     sigemptyset(set);
     sigaddset(set, SIGTERM);
@@ -62,7 +62,7 @@ static void block(sigset_t *set)
 }
 
 /* Why the runner has to stop; NULL: it goes on. */
-static const char *look(const struct watch *w)
+static const char *find_why(const struct watch *w)
 {
     if (getppid() != w->parent)
         return "slurmstepd is gone";
@@ -78,16 +78,16 @@ static const char *look(const struct watch *w)
 /* Sleeps for ms, or until a signal. Then checks the step, at most every
  * LOOK_MS, because each check is a few calls to a file system. w->why is set if
  * the runner has to stop. */
-static void nap(struct watch *w, uint32_t ms)
+static void sleep_and_look(struct watch *w, uint32_t ms)
 {
     const struct timespec time = {ms / 1000, (long) (ms % 1000) * 1000000};
     sigset_t set;
 
-    block(&set);
+    block_signals(&set);
     if (sigtimedwait(&set, NULL, &time) > 0 && !w->signal_ms)
         w->signal_ms = clock_mono_ms();
     if (!w->why && clock_mono_ms() - w->looked_ms >= LOOK_MS) {
-        w->why = look(w);
+        w->why = find_why(w);
         w->looked_ms = clock_mono_ms();
     }
 }
@@ -106,7 +106,7 @@ static int await_ready(struct watch *w, struct jp_error *err)
         if (clock_mono_ms() >= end_ms)
             return error_set(err, "it did not answer within %d s",
                              JP_DEF_RUNNER_READY_MS / 1000);
-        nap(w, STEP_MS);
+        sleep_and_look(w, STEP_MS);
     }
     return 0;
 }
@@ -123,7 +123,7 @@ static int look_on(struct watch *w, struct jp_error *err)
         /* 2: it runs, but new tasks continue without it (backend.h) */
         if (rc > 1)
             stepdir_log(w->dir, "%s: %s: %s", w->node, w->title, err->text);
-        nap(w, LOOK_MS);
+        sleep_and_look(w, LOOK_MS);
     }
     return 0;
 }
@@ -137,14 +137,15 @@ static bool try_stop(struct watch *w, uint32_t ms, bool force)
 
     while ((rc = w->runner->stop(w->state, force)) == 0 &&
            clock_mono_ms() < end_ms)
-        nap(w, STEP_MS);
+        sleep_and_look(w, STEP_MS);
     return rc > 0;
 }
 
 /* Ends the runner: first gently within the budget, then by force. The time for
  * which tasks were served after a signal is part of KillWait and is
  * subtracted. */
-static int stop(struct watch *w, uint32_t budget_ms, struct jp_error *err)
+static int stop_runner(struct watch *w, uint32_t budget_ms,
+                       struct jp_error *err)
 {
     uint64_t start_ms = clock_mono_ms();
     uint64_t held_ms = w->signal_ms ? start_ms - w->signal_ms : 0;
@@ -166,7 +167,8 @@ static int stop(struct watch *w, uint32_t budget_ms, struct jp_error *err)
 /* The time in milliseconds for ending what a runner has started. Slurm sends
  * SIGKILL KillWait seconds after its SIGTERM, and SIGTERM never comes before
  * the event that made us stop. */
-static uint32_t budget(const struct jp_jobconf *conf, enum jp_option option)
+static uint32_t end_budget_ms(const struct jp_jobconf *conf,
+                              enum jp_option option)
 {
     uint64_t s = JP_DEF_KILL_WAIT_S;
 
@@ -180,7 +182,7 @@ static uint32_t budget(const struct jp_jobconf *conf, enum jp_option option)
  * KillWait that remains after the runner has slept through its interval. */
 static uint32_t hold_time(const struct jp_jobconf *conf, enum jp_option option)
 {
-    uint32_t left = budget(conf, option);
+    uint32_t left = end_budget_ms(conf, option);
     uint64_t s = 0;
 
     num_parse_u64(jobconf_side_find(conf, option, "interval"), 0, 3600, &s,
@@ -192,7 +194,7 @@ static uint32_t hold_time(const struct jp_jobconf *conf, enum jp_option option)
 }
 
 /* Logs the error and marks the node, so that srun does not wait for it. */
-static void fail(struct watch *w, const struct jp_error *err)
+static void mark_failed(struct watch *w, const struct jp_error *err)
 {
     stepdir_log(w->dir, "%s: %s: %s", w->node, w->title, err->text);
     runmark_set(w->dir, w->node, RUNMARK_FAILED, err->text, NULL);
@@ -216,7 +218,7 @@ static int run_runner(struct watch *w, uint32_t budget_ms, struct jp_error *err)
 
     ready = rc > 0;
     if (rc < 0)
-        fail(w, err);
+        mark_failed(w, err);
     if (ready) {
         rc = say_ready(w, err);
         if (rc == 0)
@@ -224,7 +226,7 @@ static int run_runner(struct watch *w, uint32_t budget_ms, struct jp_error *err)
         if (rc < 0)
             stepdir_log(w->dir, "%s: %s: %s", w->node, w->title, err->text);
     }
-    if (stop(w, ready ? budget_ms : FORCE_MS, &trouble) < 0) {
+    if (stop_runner(w, ready ? budget_ms : FORCE_MS, &trouble) < 0) {
         stepdir_log(w->dir, "%s: %s: %s", w->node, w->title, trouble.text);
         rc = error_set(err, "%s", trouble.text);
     }
@@ -259,18 +261,18 @@ int supervise(const struct backend_runner *runner,
     sigset_t set;
     int rc = -1;
 
-    block(&set);
+    block_signals(&set);
     if (jobconf_read_step(dir, place->hash, &conf, err) == 0 &&
-             stepdir_prepare(dir, node, err) == 0) {
+        stepdir_prepare(dir, node, err) == 0) {
         w.runner = backend_runner_of(runner, &conf);
         rc = w.runner->start(&conf, dir, node, &w.state, err);
     }
     /* conf is zeros if it could not be read: the defaults apply. */
     w.hold_ms = hold_time(&conf, place->option);
     if (rc < 0)
-        fail(&w, err);
+        mark_failed(&w, err);
     else
-        rc = run_runner(&w, budget(&conf, place->option), err);
+        rc = run_runner(&w, end_budget_ms(&conf, place->option), err);
     w.runner->destroy(w.state);
     jobconf_fini(&conf);
     return rc;
@@ -281,7 +283,7 @@ int supervise(const struct backend_runner *runner,
 /* The guard also receives SIGCHLD by sigtimedwait. */
 static void block_too(sigset_t *set)
 {
-    block(set);
+    block_signals(set);
     sigaddset(set, SIGCHLD);
     sigprocmask(SIG_BLOCK, set, NULL);
 }
@@ -354,7 +356,7 @@ static void end_rest(const struct backend_runner *runner,
         runner = backend_runner_of(runner, &conf);
         if (runner->bypass)
             runner->bypass(&conf, node);
-        if (!await_orphans(budget(&conf, place->option)))
+        if (!await_orphans(end_budget_ms(&conf, place->option)))
             stepdir_log(dir, "%s: %s: its daemon cannot be stopped", node,
                         title_of(place));
         if (runner->sweep)

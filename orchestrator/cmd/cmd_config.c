@@ -187,8 +187,8 @@ static int mark_locks(struct shown *shown, struct jp_error *err)
 }
 
 /* Collects all effective settings. */
-static int collect(const struct jp_plan *plan, struct shown *shown,
-                   struct jp_error *err)
+static int collect_settings(const struct jp_plan *plan, struct shown *shown,
+                            struct jp_error *err)
 {
     struct sitekey keys[SITEKEYS_MAX];
     size_t n_keys = sitekeys_all(keys);
@@ -271,7 +271,7 @@ static int print_blocks(const struct jp_plan *plan, const struct plan_input *in)
 }
 
 /* Returns an exit status. */
-static int show(struct arguments *o)
+static int show_settings(struct arguments *o)
 {
     struct shown shown = {0};
     struct jp_plan plan;
@@ -286,7 +286,7 @@ static int show(struct arguments *o)
         return JP_EXIT_USAGE;
     }
     shown.site = plan.site;
-    if (collect(&plan, &shown, &err) < 0) {
+    if (collect_settings(&plan, &shown, &err) < 0) {
         print_error(err.text);
         rc = JP_EXIT_USAGE;
     } else if (o->json) {
@@ -544,7 +544,7 @@ static int print_check(struct check *c, json_t *root)
 }
 
 /* Returns an exit status. */
-static int check(const struct arguments *o)
+static int check_settings(const struct arguments *o)
 {
     struct check c = {.options = o};
     json_t *root = NULL;
@@ -628,7 +628,7 @@ static const struct cmd_options command_line = {
 };
 
 /* Checks standard output: a write error takes precedence over rc. */
-static int finish(int rc)
+static int finish_output(int rc)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return rc;
@@ -644,8 +644,8 @@ int cmd_config(int argc, char **argv)
     if (rc >= 0)
         return rc;
     if (!strcmp(argv[optind], "show"))
-        return finish(show(&a));
+        return finish_output(show_settings(&a));
     if (!strcmp(argv[optind], "check"))
-        return finish(check(&a));
+        return finish_output(check_settings(&a));
     return cmd_options_usage(&command_line, command_line.need);
 }

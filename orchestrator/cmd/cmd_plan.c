@@ -377,8 +377,8 @@ static enum jp_exit take_report(struct session *s, struct jp_error *err)
 }
 
 /* Prints the plan as text or JSON. Returns -1 and err if the output failed. */
-static int print(const struct session *s, struct plan_view *view,
-                 struct jp_error *err)
+static int print_plan(const struct session *s, struct plan_view *view,
+                      struct jp_error *err)
 {
     const struct arguments *a = s->args;
     const struct plan_from *from = a->from ? &s->from : NULL;
@@ -418,7 +418,7 @@ static int show_launch(struct session *s, const struct launch *launch)
 
     if (plan_view_make(launch, &view, &err) < 0)
         return cmd_args_fail("plan", JP_EXIT_IO, &err);
-    if (print(s, &view, &err) < 0)
+    if (print_plan(s, &view, &err) < 0)
         rc = cmd_args_fail("plan", JP_EXIT_IO, &err);
     else if (fflush(stdout) != 0 || ferror(stdout)) {
         error_set(&err, "standard output failed");
@@ -444,7 +444,7 @@ static char *name_dir(const struct session *s, const struct jp_plan *plan)
 }
 
 /* Computes the launch and prints it. Returns an exit status. */
-static int show(struct session *s, const struct jp_plan *plan)
+static int show_plan(struct session *s, const struct jp_plan *plan)
 {
     struct jp_error err = {"out of memory"};
     char *dir = name_dir(s, plan);
@@ -466,7 +466,7 @@ static int show(struct session *s, const struct jp_plan *plan)
 
 /* Imagines a step. Its size is given, or is that of the report of --from; all
  * other facts come from this environment. */
-static int imagine(struct session *s, struct jp_error *err)
+static int show_imagined(struct session *s, struct jp_error *err)
 {
     const struct arguments *a = s->args;
     struct jp_stepsize *size = &s->facts.size;
@@ -503,7 +503,7 @@ static int run_session(struct session *s)
     /* the report's option takes the place of the user's word */
     if (a->from && (status = take_report(s, &err)) != JP_EXIT_OK)
         return cmd_args_fail("plan", status, &err);
-    if (imagine(s, &err) < 0 || plan_make(&s->in, &plan, &err) < 0)
+    if (show_imagined(s, &err) < 0 || plan_make(&s->in, &plan, &err) < 0)
         return cmd_args_fail("plan", JP_EXIT_USAGE, &err);
     /* no profile is requested anywhere: continue as if auto were, because the
      * user wants a forecast */
@@ -512,7 +512,7 @@ static int run_session(struct session *s)
             grammar_find_mode(grammar_nccl(), "auto");
         plan.sides[OPTION_NCCL].mode_source = PLAN_DEFAULT;
     }
-    rc = show(s, &plan);
+    rc = show_plan(s, &plan);
     plan_fini(&plan);
     return rc;
 }

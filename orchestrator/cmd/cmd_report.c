@@ -158,7 +158,7 @@ static void list_rows(void)
 }
 
 /* Returns -1 to continue, otherwise an exit status. */
-static int parse(int argc, char **argv, struct arguments *a)
+static int parse_arguments(int argc, char **argv, struct arguments *a)
 {
     int rc;
 
@@ -446,7 +446,7 @@ static void start_following(const struct report_session *session,
 
 /* Adds the line of a step that leaves nothing else, then removes its directory.
  * Nothing is printed. Returns an exit status. */
-static int remember(struct report_session *session, const char *site)
+static int report_to_history(struct report_session *session, const char *site)
 {
     struct jp_error err;
 
@@ -468,7 +468,7 @@ static int make_and_show(struct report_session *session)
         quote_printf(stderr, "jobprof: reading %s/raw\n", session->dir);
     rc = report_make(session);
     if (session->passing && session->written)
-        return remember(session, site);
+        return report_to_history(session, site);
     /* the reader of our output may be slow or gone */
     claim_release(session->claim);
     session->claim = NULL;
@@ -675,7 +675,7 @@ int cmd_report(int argc, char **argv)
     struct arguments a = {.report = {.kind = REPORT_USER, .fail_on = -1}};
     struct cmd_expect expect;
     struct jp_error err;
-    int rc = parse(argc, argv, &a);
+    int rc = parse_arguments(argc, argv, &a);
 
     if (rc >= 0)
         return rc;

@@ -59,7 +59,7 @@ static char *visible_twin(const char *dir)
 
 /* Follows a hidden directory that has been renamed meanwhile. False: dir is
  * gone without a twin. */
-static bool follow(struct report_session *session)
+static bool follow_rename(struct report_session *session)
 {
     char *twin;
 
@@ -84,7 +84,7 @@ static bool follow(struct report_session *session)
 /* Returns the resolved path of dir, or a copy of dir if it does not exist;
  * NULL and err if it is somebody else's or reached by his link. Caller frees.
  */
-static char *absolute(const char *dir, struct jp_error *err)
+static char *absolute_path(const char *dir, struct jp_error *err)
 {
     char *real = ownplace_real(dir, OWNPLACE_OURS, err);
 
@@ -169,9 +169,9 @@ int report_session_init(struct report_session *session, const char *dir,
     int rc;
 
     *session = (struct report_session){.options = options,
-                                       .dir = absolute(dir, err),
+                                       .dir = absolute_path(dir, err),
                                        .start_ms = clock_mono_ms()};
-    if (session->dir && !follow(session))
+    if (session->dir && !follow_rename(session))
         return error_set(err, "%s: folder not found", dir);
     if (!session->dir || stepdir_hold(session->dir, err) < 0)
         return error_set(
@@ -228,7 +228,7 @@ static enum report_turn try_claim(struct report_session *session,
     const struct report_options *options = session->options;
     int rc;
 
-    if (!follow(session))
+    if (!follow_rename(session))
         return REPORT_GONE;
     if (options->kind != REPORT_USER && barrier_is_reported(session->dir))
         return REPORT_DONE;
@@ -318,8 +318,8 @@ static bool is_settled(struct report_session *session)
 
 /* Waits until the step is reported; takes over if no other process reports
  * it. */
-static enum report_turn watch(struct report_session *session,
-                              struct jp_error *err)
+static enum report_turn watch_turn(struct report_session *session,
+                                   struct jp_error *err)
 {
     const struct jp_policy *policy = &session->policy;
     uint64_t end_ms = session->start_ms + policy->watcher_life_ms;
@@ -330,7 +330,7 @@ static enum report_turn watch(struct report_session *session,
     enum report_turn turn;
 
     while (clock_mono_ms() < end_ms) {
-        if (!follow(session))
+        if (!follow_rename(session))
             return REPORT_GONE;
         if (barrier_is_reported(session->dir)) {
             if (is_settled(session))
@@ -435,7 +435,7 @@ static void sweep_folder(const char *dir, const char *name, int64_t before)
 
 /* Removes temporary files of reporters that were killed. The claim is held, so
  * no other reporter uses them. */
-static void sweep(const struct report_session *session)
+static void remove_temporary(const struct report_session *session)
 {
     sweep_folder(session->dir, ".", INT64_MAX);
     sweep_folder(session->dir, "csv", INT64_MAX);
@@ -446,7 +446,7 @@ enum report_turn report_turn_wait(struct report_session *session,
                                   struct jp_error *err)
 {
     enum report_turn turn = session->options->kind == REPORT_WATCHER
-                                ? watch(session, err)
+                                ? watch_turn(session, err)
                                 : wait_for_claim(session, err);
 
     if (turn != REPORT_OURS)
@@ -455,7 +455,7 @@ enum report_turn report_turn_wait(struct report_session *session,
         await_nodes(session);
         set_budget(session);
     }
-    sweep(session);
+    remove_temporary(session);
     return REPORT_OURS;
 }
 
