@@ -29,10 +29,12 @@ static const char *const ours[] = {"JOBPROF_", "SLURM_JOBPROF_",
                                    JP_OPTIONS(ROW)};
 #undef ROW
 
-/* WAS + name keeps what a list had before our value was appended. */
+/* The variable WAS + name keeps what a list had before our value was appended.
+ */
 #define WAS "JOBPROF_WAS_"
 enum { ROOM = 16384, FULL = 64 };
 
+/* Gives a variable back the value that it had before ours, or unsets it. */
 static void restore_variable(spank_t sp, const char *name)
 {
     char was[128], old[ROOM];
@@ -67,6 +69,7 @@ static bool append_to_list(spank_t sp, const char *name, const char *value,
     return set_variable(sp, name, value, true);
 }
 
+/* Restores those of the names, "A,B", that this module sets itself. */
 static void unset_variables(spank_t sp, const char *names)
 {
     char *copy = names ? strdup(names) : NULL, *rest = copy, *name;
@@ -236,7 +239,8 @@ static void run_begin(spank_t sp, struct jobinfo *j)
     bool first = strcmp(j->nodeid, "0") == 0 &&
                  begins_with(jobinfo_getenv(j->env, "SLURM_STEP_NODELIST"),
                              getenv("SLURMD_NODENAME") ?: "");
-    /* one node speaks to the user; under a default, each to its own site */
+    /* one node speaks to the user; if only a default asks for the profile, each
+     * node writes to its site's log */
     void (*say)(const char *, ...) = !named  ? sitelog
                                      : first ? slurm_spank_log
                                              : slurm_info;
@@ -261,14 +265,15 @@ static void run_begin(spank_t sp, struct jobinfo *j)
         say("jobprof: %s: %s is too long for jobprof's mounts and stays "
             "unchanged: containers do not see the profiler's files",
             getenv("SLURMD_NODENAME"), full);
-    spank_get_item(sp, S_JOB_ENV, &j->env); /* it moved, maybe with a new DIR */
+    /* the environment has moved, and may have a new SLURM_JOBPROF_DIR */
+    spank_get_item(sp, S_JOB_ENV, &j->env);
     finish_expect(h.pid ? jobinfo_getenv(j->env, "SLURM_JOBPROF_DIR") : NULL,
                   jobinfo_getenv(j->env, "SLURM_JOBPROF_HASH"), &h, named);
 }
 
-/* srun asks for its step's profile. No srun starts a batch script, so its own
- * options and variables do; carried ones are those of the job that sbatch ran
- * in. */
+/* Whether this step is to be profiled. srun asks for its own step. A batch
+ * script is started by no srun, so the script's options and variables decide;
+ * carried variables are those of the job in which sbatch ran. */
 static bool is_asked(spank_t sp, struct jobinfo *j)
 {
     const char *dir;

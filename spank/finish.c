@@ -10,7 +10,9 @@ static char hash[72];        /* checksum of job.conf, out of the tasks' reach */
 static pid_t owner;          /* srun itself, not a fork of it */
 static struct helper *begun; /* begin's helper, on a node */
 static bool named;           /* who is told what fails: the user, or the site */
-static FILE *tasks; /* in memory: contain_spank (24.05) shares no descriptors */
+/* A line for each task that has ended. They are kept in memory, because with
+ * contain_spank (Slurm 24.05) descriptors are not shared. */
+static FILE *tasks;
 static char *lines;
 static size_t used;
 
@@ -45,7 +47,8 @@ static void wrap_task(spank_t sp, const struct jobinfo *j)
 #endif
 }
 
-/* In the process that becomes the task: only here its GPUs can be tried. */
+/* Runs in the process that becomes the task. Only that process can try which
+ * GPUs the task may open. */
 void finish_start(spank_t sp)
 {
     struct jobinfo j;
@@ -133,9 +136,11 @@ void finish_exit(spank_t sp)
     if (tasks)
         fclose(tasks);
     rc = begun ? run_finish(sp) : run_report();
-    for (char *c = dir; begun && *c; c++) /* the user's path goes to a log */
+    /* the path is the user's, and goes to a log */
+    for (char *c = dir; begun && *c; c++)
         *c = *c < ' ' || *c > '~' ? '?' : *c;
-    if (rc < 0 || rc > 125) /* for the others it printed the reason */
+    /* for other results the program has printed the reason */
+    if (rc < 0 || rc > 125)
         (named ? slurm_spank_log : sitelog)(
             "jobprof: %s failed or hung; later: jobprof report %s",
             begun ? "finish" : "the report", dir);

@@ -51,10 +51,11 @@ int jobinfo_get(spank_t sp, struct jobinfo *j)
     get_number(sp, S_JOB_NNODES, j->nodes);
     get_number(sp, S_JOB_TOTAL_TASK_COUNT, j->tasks);
     nodes = jobinfo_getenv(j->env, "SLURM_STEP_NUM_NODES");
-    if (j->script) { /* the item is 0, and variables are of another job */
+    /* for a script the item is 0, and the variables are of another job */
+    if (j->script) {
         snprintf(j->nodes, sizeof(j->nodes), "1");
         snprintf(j->tasks, sizeof(j->tasks), "1");
-    } else if (nodes) { /* all het components; the item has only one */
+    } else if (nodes) { /* of all het components; the item has one of them */
         snprintf(j->nodes, sizeof(j->nodes), "%s", nodes);
     }
     spank_get_item(sp, S_JOB_ARGV, &argc, &argv);

@@ -122,8 +122,8 @@ void option_init(spank_t sp, int ac, char **av)
     }
 }
 
-/* A new job that is to be profiled, where the site wants it: one line about
- * nodes that slowed its user's earlier jobs. What fails is silent. */
+/* Where the site wants it, prints one line about nodes that slowed earlier jobs
+ * of the user, for a new job that is to be profiled. Errors are not printed. */
 static void tell_history(void)
 {
     struct helper h;
@@ -134,7 +134,7 @@ static void tell_history(void)
     helper_run(&h, TELL_MS, NULL);
 }
 
-/* What only steps of srun can have: "A, B and C". Returns buf. */
+/* Lists what only steps of srun can have: "A, B and C". Returns buf. */
 static const char *list_only_srun(char *buf, size_t len)
 {
     size_t left = 0, used = 0;
@@ -156,9 +156,9 @@ static const char *list_only_srun(char *buf, size_t len)
     return buf;
 }
 
-/* What sbatch or salloc was asked for and this job cannot have: one line at
- * submission. A batch script is profiled like a step. salloc's own program
- * starts on this host, where no slurmstepd is. */
+/* At submission, prints one line on what sbatch or salloc was asked for and
+ * this job cannot have. A batch script is profiled like a step. The program of
+ * salloc itself starts on this host, which has no slurmstepd. */
 void option_tell_user(spank_context_t at)
 {
     bool given = false, only_srun = false;

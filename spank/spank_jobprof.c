@@ -21,12 +21,12 @@ __attribute__((used)) static const char release[] = /* for jobprof doctor */
 
 /* everywhere; then in srun, sbatch and salloc the options: resolve --check */
 CALLBACK(init, option_init(sp, ac, argv))
-/* srun: read the request, then run resolve; sbatch, salloc: what is not */
+/* srun: the request, then resolve; sbatch and salloc: what is not profiled */
 CALLBACK(init_post_opt, option_tell_user(at);
          if (at == S_CTX_LOCAL) apply_request())
 CALLBACK(local_user_init, apply_resolve(sp))
-/* slurmstepd, of batch scripts too: begin, a program before the task's,
- * task records, task lines, finish; srun: report */
+/* slurmstepd, also that of a batch script: begin, a program in front of the
+ * task's, task records, task lines, finish; srun: report */
 CALLBACK(user_init, apply_begin(sp))
 CALLBACK(task_init, apply_again(sp); finish_start(sp))
 CALLBACK(task_exit, finish_task(sp))
