@@ -1641,22 +1641,31 @@ static int judge_all(struct work *w)
 }
 
 /* Takes from own times what was waiting for members that had met before an
- * operation. 0, or -1: no memory. */
-static int leave_barriers(struct judge_run *run)
+ * operation. *most_us: what was taken from the process that waited longest. 0,
+ * or -1: no memory. */
+static int leave_barriers(struct judge_run *run, double *most_us)
 {
     struct barrier *of = calloc((size_t) run->n_ops + 1, sizeof(*of));
     uint32_t n = run->first[run->p->n];
 
+    *most_us = 0;
     if (!of)
         return -1;
     for (uint32_t i = 0; i < n; i++)
         barrier_add(&of[run->items[i].op], run->items[i].time_us,
                     run->items[i].own_us);
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t op = run->items[i].op;
+    for (size_t p = 0; p < run->p->n; p++) {
+        double waited_us = 0;
 
-        if (barrier_is_met(&of[op], run->expected[op]))
-            run->items[i].own_us = of[op].own_least_us;
+        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++) {
+            struct judge_item *item = &run->items[i];
+
+            if (!barrier_is_met(&of[item->op], run->expected[item->op]))
+                continue;
+            waited_us += (double) (item->own_us - of[item->op].own_least_us);
+            item->own_us = of[item->op].own_least_us;
+        }
+        *most_us = fmax(*most_us, waited_us);
     }
     free(of);
     return 0;
@@ -1667,12 +1676,13 @@ static int follow(struct work *w)
 {
     struct judge *j = w->j;
     struct judge_run *run = w->run;
+    double barriers_us = 0;
     int rc = 0;
 
     if (!run->timed)
         rc = judge_walk(run, &j->clock_us);
     else
-        rc = leave_barriers(run);
+        rc = leave_barriers(run, &barriers_us);
     for (size_t p = 0; run->timed && p < w->p->n; p++)
         j->clock_us = fmax(j->clock_us, run->clock[p]);
     for (uint32_t i = 0; run->timed && i < run->n_ops; i++)
@@ -1682,6 +1692,9 @@ static int follow(struct work *w)
 
         *net = fminf(*net, run->items[i].time_us);
     }
+    /* what is kept of all of the run has such waits as own times */
+    if (barriers_us > JUDGE_WORTH * j->clock_us)
+        judge_kept_fini(run);
     j->lacking = run->lacking;
     return rc;
 }

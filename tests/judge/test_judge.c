@@ -1449,6 +1449,25 @@ static void kept_lacking(void **state)
     whole_lines();
 }
 
+/* What is kept of all of the run has waits for barriers that no record has as
+ * own times. Then only the start is judged. */
+static void kept_barriers(void **state)
+{
+    struct judge *j;
+
+    (void) state;
+    cut_lines(true);
+    j = make_barriers();
+    assert_true(j->usable && j->part);
+    assert_false(j->kept);
+    assert_false(judge_speaks(j));
+    assert_true(j->followed < 0.3);
+    assert_int_equal(j->n, 1); /* of the start */
+    assert_int_equal(j->answers->process, 6);
+    end(j);
+    whole_lines();
+}
+
 /* Rare ones, at equal distances or not. */
 static void kept_rare(void **state)
 {
@@ -1545,45 +1564,26 @@ static void kept_least(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(example),
-        cmocka_unit_test(example_excess),
-        cmocka_unit_test(lost_record),
-        cmocka_unit_test(lost_process),
-        cmocka_unit_test(far_peer),
-        cmocka_unit_test(other_order),
-        cmocka_unit_test(stages),
-        cmocka_unit_test(names),
-        cmocka_unit_test(cost),
-        cmocka_unit_test(clean),
-        cmocka_unit_test(pauses),
-        cmocka_unit_test(wandering),
-        cmocka_unit_test(parts),
-        cmocka_unit_test(half),
-        cmocka_unit_test(crossing),
-        cmocka_unit_test(stalls_rare),
-        cmocka_unit_test(stalls_regular),
-        cmocka_unit_test(stalls_once),
-        cmocka_unit_test(stalls_off),
-        cmocka_unit_test(stalls_least),
-        cmocka_unit_test(stalls_of_all),
-        cmocka_unit_test(stalls_of_late),
-        cmocka_unit_test(stalls_in_vain),
-        cmocka_unit_test(hidden_barriers),
-        cmocka_unit_test(stalls_again),
-        cmocka_unit_test(stalls_alone),
-        cmocka_unit_test(kept_once),
-        cmocka_unit_test(kept_rare),
-        cmocka_unit_test(kept_many),
-        cmocka_unit_test(kept_lacking),
-        cmocka_unit_test(kept_late),
-        cmocka_unit_test(kept_clean),
-        cmocka_unit_test(kept_least),
-        cmocka_unit_test(heats),
-        cmocka_unit_test(few_named),
-        cmocka_unit_test(few_silent),
-        cmocka_unit_test(few_two),
-        cmocka_unit_test(turns),
-        cmocka_unit_test(whole_iterations),
+        cmocka_unit_test(example),        cmocka_unit_test(example_excess),
+        cmocka_unit_test(lost_record),    cmocka_unit_test(lost_process),
+        cmocka_unit_test(far_peer),       cmocka_unit_test(other_order),
+        cmocka_unit_test(stages),         cmocka_unit_test(names),
+        cmocka_unit_test(cost),           cmocka_unit_test(clean),
+        cmocka_unit_test(pauses),         cmocka_unit_test(wandering),
+        cmocka_unit_test(parts),          cmocka_unit_test(half),
+        cmocka_unit_test(crossing),       cmocka_unit_test(stalls_rare),
+        cmocka_unit_test(stalls_regular), cmocka_unit_test(stalls_once),
+        cmocka_unit_test(stalls_off),     cmocka_unit_test(stalls_least),
+        cmocka_unit_test(stalls_of_all),  cmocka_unit_test(stalls_of_late),
+        cmocka_unit_test(stalls_in_vain), cmocka_unit_test(hidden_barriers),
+        cmocka_unit_test(stalls_again),   cmocka_unit_test(stalls_alone),
+        cmocka_unit_test(kept_once),      cmocka_unit_test(kept_barriers),
+        cmocka_unit_test(kept_rare),      cmocka_unit_test(kept_many),
+        cmocka_unit_test(kept_lacking),   cmocka_unit_test(kept_late),
+        cmocka_unit_test(kept_clean),     cmocka_unit_test(kept_least),
+        cmocka_unit_test(heats),          cmocka_unit_test(few_named),
+        cmocka_unit_test(few_silent),     cmocka_unit_test(few_two),
+        cmocka_unit_test(turns),          cmocka_unit_test(whole_iterations),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
