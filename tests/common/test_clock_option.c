@@ -48,7 +48,6 @@ static const struct {
     {"off,enabled=1", "cannot be used with \"off\""},
     {"off,probe_window_s=4", "cannot be used with \"off\""},
     {"auto,iterations=3", "is a key of --nccl-profile"},
-    {"auto,period=1s", "is a key of --util-profile"},
 };
 
 static void test_refused(void **state)

@@ -205,8 +205,11 @@ static void test_util(void **state)
     const json_t *step;
 
     (void) state;
-    if (!feature_sampler()) /* in a build without it */
-        skip();
+    if (!feature_sampler()) {
+        /* skip() of cmocka counts as a failure in TAP */
+        puts("# a build without samples");
+        return;
+    }
     put_step("0", "OK", "not sampled");
     index_now();
     assert_int_equal(fileio_read(page, false, 1 << 20, &text, NULL, NULL), 0);
