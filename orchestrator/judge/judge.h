@@ -56,10 +56,12 @@
  * judged by what the aggregation keeps of all of it. If records have start and
  * end, that is the own time of each process by bins of time, which give the
  * blocks, and its longest intervals, which give the stalls
- * (aggregate/intervals.h). By durations alone it is how long each process was
- * in operations, and in how many, by bins of time (timeline.strip): the rest of
- * a block is its own time; stalls are those of the start. Roles, and what an
- * excess costs, are those of the start in both cases.
+ * (aggregate/intervals.h). Bins do not tell waits for an unseen barrier from
+ * own time; where there are such waits, only the start is judged. By durations
+ * alone it is how long each process was in operations, and in how many, by bins
+ * of time (timeline.strip): the rest of a block is its own time; stalls are
+ * those of the start. Roles, and what an excess costs, are those of the start
+ * in both cases.
  */
 #ifndef JP_JUDGE_JUDGE_H
 #define JP_JUDGE_JUDGE_H
