@@ -638,23 +638,6 @@ static int leave_mates(struct work *w)
     return 0;
 }
 
-/* Sets what each process exceeds its mates on its host by, if one of them does
- * not share it. */
-static void set_apart_here(struct work *w, const uint32_t *mates, size_t n)
-{
-    double most = -INFINITY, fewest = INFINITY;
-
-    for (size_t i = 0; i < n; i++) {
-        const struct judge_process *x = &w->j->processes[mates[i]];
-
-        most = fmax(most, x->excess_us);
-        fewest = fmin(fewest, x->excess_us);
-    }
-    for (size_t i = 0; i < n; i++)
-        w->j->processes[mates[i]].apart_here_us =
-            n > 1 && most > 0 && fewest < most / 2 ? most : 0;
-}
-
 /* Returns the median error of the judged ones of n processes; 0: none. */
 static double usual_error(struct work *w, const uint32_t *list, size_t n)
 {
@@ -708,6 +691,8 @@ static void set_least(struct work *w)
 
             x->apart_us = apart_us;
             x->least_us = fmax(apart_us, fmax(noise, by_role * usual));
+            if (unlike)
+                x->error_us = fmax(usual, fmin(x->error_us, x->below_us));
             if (x->judged)
                 j->least_us = fmax(j->least_us, x->least_us);
         }
@@ -728,26 +713,6 @@ static void center_excess(struct work *w)
         middle = common_to(v, to - from);
         for (uint32_t i = from; i < to; i++)
             w->j->processes[w->members[i]].excess_us -= middle;
-    }
-}
-
-/* Compares the mates that share a host. */
-static void compare_here(struct work *w)
-{
-    const uint32_t *mates = w->mates;
-    size_t end;
-
-    for (size_t i = 0; i < w->p->n; i = end) {
-        uint32_t closest = w->run->closest[mates[i]];
-
-        for (end = i + 1;
-             end < w->p->n && closest != UINT32_MAX &&
-             w->run->closest[mates[end]] == closest &&
-             w->run->role[mates[end]] == w->run->role[mates[i]] &&
-             w->p->list[mates[end]].host_at == w->p->list[mates[i]].host_at;
-             end++)
-            ;
-        set_apart_here(w, mates + i, end - i);
     }
 }
 
@@ -803,7 +768,6 @@ static int measure(struct work *w)
         x->below_us = error_below(x->own_us);
     }
     center_excess(w);
-    compare_here(w);
     set_noise(w);
     set_least(w);
     return 0;
@@ -855,9 +819,12 @@ struct window {
     double late_us;  /* excess in it */
     double error_us; /* its standard error */
     double tried;    /* how many windows it was chosen from */
-    double errors;   /* so many it is above the rest */
+    double height;   /* above the rest, of a block */
+    double weight;   /* variance of that over the one of a block */
     double own;      /* variance of the blocks about both */
-    double chance;   /* that noise makes it, over all windows */
+    double early;    /* the same by those outside of it, and by those in it that
+                        are ahead of the rest */
+    double chance;   /* that noise like `own` makes it, over all windows */
 };
 
 /* Noise of one kind: that of the blocks of all processes of a role, or of all
@@ -866,6 +833,9 @@ struct noise {
     const double *const *blocks; /* [n] */
     size_t n;
     double variance; /* median of the blocks', by neighbours() */
+    /* Series that show how long noise lasts; NULL: the same ones. */
+    const double *const *lasting; /* [n_lasting] */
+    size_t n_lasting;
 };
 
 #define WINDOW_LEAST 4 /* blocks, in it and before it, after the start */
@@ -891,9 +861,9 @@ static double chance_of_errors(double errors, double own, double lasts,
 }
 
 /* Returns every which of many series is looked at. */
-static size_t step_of(const struct noise *noise)
+static size_t step_of(size_t n)
 {
-    return (noise->n + SERIES_SHOWN - 1) / SERIES_SHOWN;
+    return (n + SERIES_SHOWN - 1) / SERIES_SHOWN;
 }
 
 /* Returns a bound of the chance that as many blocks as a window has, drawn from
@@ -915,7 +885,7 @@ static double chance_of_events(const double *blocks, const struct window *late,
     for (double rate = 1; rate < 100; rate *= sqrt(2)) {
         double sum = 0, n = 0;
 
-        for (size_t i = 0; i < noise->n; i += step_of(noise))
+        for (size_t i = 0; i < noise->n; i += step_of(noise->n))
             for (unsigned k = START_BLOCKS; k < JUDGE_BLOCKS; k++) {
                 if (late->in >> k & 1)
                     continue;
@@ -934,10 +904,12 @@ static double chance_of_events(const double *blocks, const struct window *late,
 static double carried(const struct window *late, const struct noise *noise,
                       double *scratch)
 {
-    size_t n = 0;
+    const double *const *series = noise->lasting ? noise->lasting
+                                                 : noise->blocks;
+    size_t of_all = noise->lasting ? noise->n_lasting : noise->n, n = 0;
 
-    for (size_t i = 0; i < noise->n; i += step_of(noise)) {
-        const double *blocks = noise->blocks[i];
+    for (size_t i = 0; i < of_all; i += step_of(of_all)) {
+        const double *blocks = series[i];
         double sum = 0, squares = 0, steps = 0, of = 0, pairs = 0, variance;
 
         for (unsigned k = START_BLOCKS; k < JUDGE_BLOCKS; k++) {
@@ -958,30 +930,39 @@ static double carried(const struct window *late, const struct noise *noise,
     return n ? fmin(fmax(stats_median(scratch, n), 0), CARRIED_MOST) : 0;
 }
 
-/* Returns the chance of a window if noise lasts as long as it does elsewhere.
- * Ranks wander: they are slower for some iterations, then faster. Where the
- * part c is carried, a mean of blocks varies as if (1 + c) / (1 - c) of them
- * were one (a first-order autoregressive series), and blocks vary by more than
- * neighbours show. */
-static double chance_of_wandering(const struct window *late,
-                                  const struct noise *noise, double *scratch)
+/* Returns the chance of a window if its own blocks have noise of variance
+ * `own`, of which the part c is carried from one to the next. Where it is, a
+ * mean of blocks varies as if (1 + c) / (1 - c) of them were one (a first-order
+ * autoregressive series), and blocks vary by more than neighbours show. */
+static double chance_of(const struct window *late, double own, double c,
+                        const struct noise *noise)
 {
-    double c = carried(late, noise, scratch);
-    double own = fmax(late->own, noise->variance);
-    double wide = fmax(late->own, noise->variance / (1 - c));
+    double wide = fmax(own, noise->variance / (1 - c));
 
     return late->tried *
-           chance_of_errors(late->errors * sqrt(own / wide), late->own,
+           chance_of_errors(late->height / sqrt(wide * late->weight), own,
                             fmax(PAIRS, (1 + c) / (1 - c)), noise);
 }
 
-/* Returns true if noise makes a window of blocks with less than that chance. */
+/* Returns true if noise makes a window of blocks with less than that chance,
+ * also if it lasts as long as it does elsewhere: ranks wander, they are slower
+ * for some iterations, then faster.
+ *
+ * Who is late does not lose equally much in each block: in an evaluation there
+ * is less to compute. Such scatter is on one side only. Noise is on both, and
+ * makes its process early, too. So the scatter on that side decides; with all
+ * of it the window must still be confirmed. */
 static bool stands_out(const double *blocks, const struct window *late,
                        const struct noise *noise, double chance,
                        double *scratch)
 {
-    return late->chance < chance && late->late_us > 0 &&
-           chance_of_wandering(late, noise, scratch) < chance &&
+    double c;
+
+    if (!late->in || !(late->late_us > 0) || !(late->chance < JUDGE_CONFIRMED))
+        return false;
+    c = carried(late, noise, scratch);
+    return chance_of(late, late->own, c, noise) < JUDGE_CONFIRMED &&
+           chance_of(late, late->early, c, noise) < chance &&
            late->tried * chance_of_events(blocks, late, noise) < chance;
 }
 
@@ -1033,6 +1014,27 @@ static double ways(unsigned n_stretches)
     return n;
 }
 
+/* Sets early, error_us and chance of a window. usual: the level outside of it.
+ */
+static void finish_window(struct window *w, const double *blocks, double usual,
+                          const struct noise *noise)
+{
+    double out = 0, ahead = 0, n_out = 0, n = JUDGE_BLOCKS - START_BLOCKS;
+
+    for (unsigned k = START_BLOCKS; k < JUDGE_BLOCKS; k++) {
+        double off = blocks[k] - usual;
+        bool in = w->in >> k & 1;
+
+        out += in ? 0 : off * off;
+        n_out += !in;
+        ahead += fmin(off, 0) * fmin(off, 0);
+    }
+    w->early = fmax(out / fmax(n_out - 1, 1), 2 * ahead / n);
+    w->error_us = sqrt(fmax(w->early, noise->variance) * w->weight) *
+                  __builtin_popcount(w->in);
+    w->chance = chance_of(w, w->own, 0, noise);
+}
+
 /* Returns several stretches of blocks as one part of the run, if they stand out
  * as such. */
 static struct window find_stretches(const double *blocks,
@@ -1041,7 +1043,7 @@ static struct window find_stretches(const double *blocks,
     uint32_t in = split_blocks(blocks);
     struct window w = {.in = in};
     double n = JUDGE_BLOCKS - START_BLOCKS, sum[2] = {0}, squares = 0;
-    double late, usual, s, e, n_in = __builtin_popcount(in);
+    double late, usual, s, n_in = __builtin_popcount(in);
 
     if (stretches(in) < 2 || n_in < STRETCH * stretches(in) ||
         n - n_in < STRETCH * stretches(in))
@@ -1053,15 +1055,14 @@ static struct window find_stretches(const double *blocks,
     late = sum[1] / n_in;
     usual = sum[0] / (n - n_in);
     s = fmax(squares - late * sum[1] - usual * sum[0], 0) / (n - 2);
-    e = sqrt(fmax(s, noise->variance) * (1 / n_in + 1 / (n - n_in)));
+    w.weight = 1 / n_in + 1 / (n - n_in);
     if (!(fabs(usual) < BEFORE * late))
         return (struct window){.chance = 1};
     w.late_us = sum[1];
-    w.error_us = e * n_in;
     w.tried = ways(stretches(in)) / (1 - RAMPS);
-    w.errors = (late - usual) / e;
+    w.height = late - usual;
     w.own = s;
-    w.chance = w.tried * chance_of_errors(w.errors, s, PAIRS, noise);
+    finish_window(&w, blocks, usual, noise);
     return w;
 }
 
@@ -1103,7 +1104,7 @@ static struct fit fit_ramp(const double *blocks, unsigned from, unsigned top)
 static struct window find_ramp(const double *blocks, const struct noise *noise)
 {
     struct window best = {.chance = 1};
-    double most = 0, own = 0;
+    double most = 0, usual = 0;
     unsigned tried = 0;
 
     for (unsigned from = START_BLOCKS + WINDOW_LEAST;
@@ -1111,7 +1112,7 @@ static struct window find_ramp(const double *blocks, const struct noise *noise)
         for (unsigned top = from + 2; top <= JUDGE_BLOCKS; top++) {
             struct fit f = fit_ramp(blocks, from, top);
             double e = sqrt(fmax(f.variance, noise->variance) / f.spread);
-            double in = JUDGE_BLOCKS - from, us = 0;
+            double us = 0;
 
             tried++;
             if (!(f.late > most * e) || !(fabs(f.usual) < BEFORE * f.late))
@@ -1119,17 +1120,16 @@ static struct window find_ramp(const double *blocks, const struct noise *noise)
             for (unsigned k = from; k < JUDGE_BLOCKS; k++)
                 us += blocks[k];
             most = f.late / e;
-            own = f.variance;
+            usual = f.usual;
             best = (struct window){.in = bits_of(from, JUDGE_BLOCKS),
                                    .late_us = us,
-                                   .error_us = e * in};
+                                   .height = f.late,
+                                   .weight = 1 / f.spread,
+                                   .own = f.variance};
         }
-    if (best.in) {
-        best.tried = tried / RAMPS;
-        best.errors = most;
-        best.own = own;
-        best.chance = best.tried * chance_of_errors(most, own, PAIRS, noise);
-    }
+    best.tried = tried / RAMPS;
+    if (best.in)
+        finish_window(&best, blocks, usual, noise);
     return best;
 }
 
@@ -1140,7 +1140,7 @@ static struct window find_window(const double *blocks,
                                  const struct noise *noise)
 {
     struct window best = {.chance = 1}, many, ramp;
-    double sum[JUDGE_BLOCKS + 1] = {0}, squares = 0, most = 0, own = 0;
+    double sum[JUDGE_BLOCKS + 1] = {0}, squares = 0, most = 0, rest = 0;
     double n = JUDGE_BLOCKS - START_BLOCKS;
     unsigned tried = 0;
 
@@ -1157,23 +1157,23 @@ static struct window find_window(const double *blocks,
             double s =
                 fmax(squares - late * late * in - usual * usual * out, 0) /
                 (n - 2);
-            double e = sqrt(fmax(s, noise->variance) * (1 / in + 1 / out));
+            double weight = 1 / in + 1 / out;
+            double e = sqrt(fmax(s, noise->variance) * weight);
 
             tried++;
             if (!(late - usual > most * e) || !(fabs(usual) < BEFORE * late))
                 continue;
             most = (late - usual) / e;
-            own = s;
+            rest = usual;
             best = (struct window){.in = bits_of(from, to),
                                    .late_us = late * in,
-                                   .error_us = e * in};
+                                   .height = late - usual,
+                                   .weight = weight,
+                                   .own = s};
         }
-    if (best.in) {
-        best.tried = tried / (1 - RAMPS);
-        best.errors = most;
-        best.own = own;
-        best.chance = best.tried * chance_of_errors(most, own, PAIRS, noise);
-    }
+    best.tried = tried / (1 - RAMPS);
+    if (best.in)
+        finish_window(&best, blocks, rest, noise);
     many = find_stretches(blocks, noise);
     if (many.chance < best.chance)
         best = many;
@@ -1202,11 +1202,30 @@ struct host {
     size_t n, all; /* judged processes; all */
     size_t worst;  /* the process of the largest total */
     double total, net,
-        out;      /* sums of total_us and net_us; the most of out_us */
-    double apart; /* the largest excess of a process here that its mates here
-                     do not share */
+        out; /* sums of total_us and net_us; the most of out_us */
     double blocks[JUDGE_BLOCKS]; /* mean of its processes */
     struct stats_trimmed t;
+    double below_us; /* its error by the blocks in which it is ahead */
+};
+
+/* What the processes of hosts do apart from each other. */
+struct apart {
+    double blocks[SERIES_SHOWN][JUDGE_BLOCKS];
+    const double *list[SERIES_SHOWN];
+    size_t n;
+};
+
+/* All hosts, and how they differ. */
+struct hosts {
+    struct host *at; /* [n] */
+    size_t n;
+    double middle; /* median of their means; 0: they are too few */
+    double spread; /* their standard deviation by the median distance from it;
+                      NAN: they are too few */
+    double within; /* standard deviation of the processes of one host */
+    double usual;  /* median of their errors */
+    struct noise noise;
+    struct apart apart;
 };
 
 static void add_to_host(const struct work *w, size_t p, struct host *h)
@@ -1223,31 +1242,26 @@ static void add_to_host(const struct work *w, size_t p, struct host *h)
     h->net += x->net_us;
     if (isfinite(x->out_us))
         h->out = fmax(h->out, x->out_us);
-    h->apart = fmax(h->apart, x->apart_here_us);
     for (unsigned k = 0; k < JUDGE_BLOCKS; k++)
         h->blocks[k] += x->blocks_us[k];
 }
 
-/* Returns the median of the hosts' means, and sets *spread to their standard
- * deviation by the median distance from it; NAN: they are too few. */
-static double compare_hosts(struct host *hosts, size_t n, double *scratch,
-                            double *spread)
+/* Sets middle and spread. */
+static void compare_hosts(struct hosts *all, double *scratch)
 {
-    double middle;
     size_t k = 0;
 
-    for (size_t h = 0; h < n; h++)
-        if (hosts[h].n)
-            scratch[k++] = hosts[h].t.mean;
-    *spread = NAN;
+    for (size_t h = 0; h < all->n; h++)
+        if (all->at[h].n)
+            scratch[k++] = all->at[h].t.mean;
+    all->spread = NAN;
     if (k < 3)
-        return 0;
-    middle = stats_median(scratch, k);
+        return;
+    all->middle = stats_median(scratch, k);
     for (size_t i = 0; i < k; i++)
-        scratch[i] = fabs(scratch[i] - middle);
+        scratch[i] = fabs(scratch[i] - all->middle);
     if (k >= HOSTS_KNOWN)
-        *spread = 1.4826 * stats_median(scratch, k);
-    return middle;
+        all->spread = 1.4826 * stats_median(scratch, k);
 }
 
 /* Returns true if all processes of a host are late by about as much, `late` of
@@ -1270,6 +1284,48 @@ static bool is_host_alike(const struct work *w, size_t host, double late,
             return false;
     }
     return true;
+}
+
+/* Returns what a process exceeds its mates by in the window (NULL: in the whole
+ * run). */
+static double beyond_mates(const struct judge_process *x,
+                           const struct window *part)
+{
+    double us = part ? 0 : x->excess_us;
+
+    for (unsigned k = 0; part && k < JUDGE_BLOCKS; k++)
+        us += part->in >> k & 1 ? x->own_us[k] : 0;
+    return us;
+}
+
+/* Returns true if one of a host's processes exceeds its mates by more than half
+ * of `late`, which some of its mates here do not do by half as much. Then that
+ * process is late, and its mates are so with it. */
+static bool is_one_apart(const struct work *w, size_t host, double late,
+                         const struct window *part)
+{
+    const uint32_t *mates = w->mates, *closest = w->run->closest;
+    size_t end;
+
+    for (size_t i = 0; i < w->p->n; i = end) {
+        double most = -INFINITY, fewest = INFINITY;
+
+        for (end = i;
+             end < w->p->n && w->p->list[mates[end]].host_at == host &&
+             (end == i || (closest[mates[end]] == closest[mates[i]] &&
+                           closest[mates[i]] != UINT32_MAX &&
+                           w->run->role[mates[end]] == w->run->role[mates[i]]));
+             end++) {
+            double us = beyond_mates(&w->j->processes[mates[end]], part);
+
+            most = fmax(most, us);
+            fewest = fmin(fewest, us);
+        }
+        if (end > i + 1 && most > late / 2 && fewest < most / 2)
+            return true;
+        end += end == i; /* of another host */
+    }
+    return false;
 }
 
 /* Returns the standard deviation of the processes of one host. */
@@ -1309,52 +1365,63 @@ static double least_of_host(const struct work *w, const struct host *h,
 
 /* Returns true if a host is late, by `late` on average: more than the means of
  * hosts, or of processes where hosts are few, differ. */
-static bool is_host_late(const struct work *w, const struct host *h,
-                         double late, double spread, double within)
+static bool is_host_late(const struct work *w, const struct hosts *all,
+                         const struct host *h, double late)
 {
-    size_t n_hosts = w->p->n_hosts;
-    double least = least_of_host(w, h, within);
+    double least = least_of_host(w, h, all->within);
 
-    if (isfinite(spread)) {
-        double freedom = (double) n_hosts / 3;
-        double sd = moderate(w, freedom * spread * spread, &freedom);
+    if (isfinite(all->spread)) {
+        double freedom = (double) all->n / 3;
+        double sd = moderate(w, freedom * all->spread * all->spread, &freedom);
 
         least = fmax(least,
-                     errors_of(judge_chance(n_hosts), (unsigned) freedom) * sd);
+                     errors_of(judge_chance(all->n), (unsigned) freedom) * sd);
     }
     return late - h->out > fmax(least, w->worth_us) &&
-           /* else one of them is late, and its mates with it */
-           !(h->apart > late / 2) &&
            !is_by_net(w->j, h->net / (double) h->n, late);
 }
 
-/* Names a host if it is late, in a part of the run or all along. 0 or -1. */
-static int name_node(struct work *w, size_t host, const struct host *h,
-                     double middle, double spread, double within,
-                     const struct noise *noise, bool *named)
+/* Returns the standard error of a host's mean. If its blocks scatter far more
+ * than usual, its own noise, which also makes it early, is asked: who is late
+ * is not so by as much in each block. */
+static double error_of_host(const struct host *h, double usual)
 {
-    struct window late = {.in = 0};
-    double chance = judge_chance(w->p->n_hosts), mean = h->t.mean - middle;
+    return h->t.error > UNLIKE * usual
+               ? fmax(usual, fmin(h->t.error, h->below_us))
+               : h->t.error;
+}
+
+/* Names a host if it is late, in a part of the run or all along. 0 or -1. */
+static int name_node(struct work *w, const struct hosts *all, size_t host,
+                     bool *named)
+{
+    const struct host *h = &all->at[host];
+    struct window late;
+    double chance = judge_chance(all->n), mean = h->t.mean - all->middle;
+    double error = error_of_host(h, all->usual);
+    unsigned freedom = freedom_of_blocks() / (error < h->t.error ? 2 : 1);
     bool onset, all_along;
     struct judge_answer *a;
 
-    if (h->n < 2 || h->n < h->all || w->j->n_judged <= w->p->n_hosts)
+    if (h->n < 2 || h->n < h->all || w->j->n_judged <= all->n)
         return 0;
-    late = find_window(h->blocks, noise);
+    late = find_window(h->blocks, &all->noise);
     onset = w->j->processes[h->worst].intervals >= JUDGE_KNOWN_INTERVALS &&
-            stands_out(h->blocks, &late, noise, chance, w->scratch) &&
-            is_host_late(w, h, late.late_us, spread, within) &&
-            is_host_alike(w, host, late.late_us, &late);
-    all_along = mean > errors_of(chance, freedom_of_blocks()) * h->t.error &&
-                is_host_late(w, h, mean, spread, within) &&
-                is_host_alike(w, host, h->t.mean, NULL);
+            stands_out(h->blocks, &late, &all->noise, chance, w->scratch) &&
+            is_host_late(w, all, h, late.late_us) &&
+            is_host_alike(w, host, late.late_us, &late) &&
+            !is_one_apart(w, host, late.late_us, &late);
+    all_along = mean > errors_of(chance, freedom) * error &&
+                is_host_late(w, all, h, mean) &&
+                is_host_alike(w, host, h->t.mean, NULL) &&
+                !is_one_apart(w, host, mean, NULL);
     if (!onset && !all_along)
         return 0;
     a = judge_add(w->j, w->p, JUDGE_NODE, h->worst);
     if (!a)
         return -1;
     a->excess_us = onset ? late.late_us : mean;
-    a->error_us = onset ? late.error_us : h->t.error;
+    a->error_us = onset ? late.error_us : error;
     a->times = h->n;
     if (onset)
         set_window(a, &late);
@@ -1363,31 +1430,79 @@ static int name_node(struct work *w, size_t host, const struct host *h,
     return 0;
 }
 
+/* Fills `apart` from some of the processes. A host that becomes late makes the
+ * others seem early to the same extent, and all the more the fewer they are, so
+ * means of hosts do not show how long noise lasts. */
+static void set_apart(const struct work *w, struct hosts *all)
+{
+    struct apart *of = &all->apart;
+    size_t step = step_of(w->p->n);
+
+    for (size_t p = 0; p < w->p->n; p += step) {
+        const struct judge_process *x = &w->j->processes[p];
+        const struct host *h = &all->at[w->p->list[p].host_at];
+
+        if (!x->judged || h->n < 2)
+            continue;
+        of->list[of->n] = of->blocks[of->n];
+        for (unsigned k = 0; k < JUDGE_BLOCKS; k++)
+            of->blocks[of->n][k] = x->blocks_us[k] - h->blocks[k];
+        of->n++;
+    }
+    all->noise.lasting = of->n ? of->list : NULL;
+    all->noise.n_lasting = of->n;
+}
+
+/* Sets how hosts differ, and what their noise is like. */
+static void measure_hosts(struct work *w, struct hosts *all)
+{
+    double *noise = w->scratch, *errors = w->scratch + w->p->n;
+    size_t k = 0;
+
+    for (size_t h = 0; h < all->n; h++) {
+        struct host *host = &all->at[h];
+
+        if (!host->n)
+            continue;
+        for (unsigned b = 0; b < JUDGE_BLOCKS; b++)
+            host->blocks[b] /= (double) host->n;
+        host->t = judge_resample(host->blocks, JUDGE_BLOCKS);
+        host->below_us = error_below(host->blocks);
+        noise[k] = neighbours(host->blocks);
+        errors[k] = host->t.error;
+        w->blocks[k++] = host->blocks;
+    }
+    all->noise = (struct noise){.blocks = w->blocks, .n = k};
+    if (!k)
+        return;
+    all->noise.variance = stats_median(noise, k);
+    all->usual = stats_median(errors, k);
+    set_apart(w, all);
+    compare_hosts(all, w->scratch);
+    all->within = spread_within(w, all->at);
+}
+
 /* Names hosts of which all processes are late by about as much. named: set for
  * their processes. 0 or -1. */
 static int name_nodes(struct work *w, bool *named)
 {
-    size_t n = w->p->n_hosts;
-    struct host *hosts = calloc(n + 1, sizeof(*hosts));
-    struct noise noise = {.blocks = w->blocks, .n = n};
-    double middle, spread, within;
-    int rc = hosts ? 0 : -1;
+    struct hosts *all = calloc(1, sizeof(*all));
+    int rc = all ? 0 : -1;
 
-    for (size_t p = 0; rc == 0 && p < w->p->n; p++)
-        add_to_host(w, p, &hosts[w->p->list[p].host_at]);
-    for (size_t h = 0; rc == 0 && h < n; h++) {
-        for (unsigned k = 0; k < JUDGE_BLOCKS && hosts[h].n; k++)
-            hosts[h].blocks[k] /= (double) hosts[h].n;
-        hosts[h].t = judge_resample(hosts[h].blocks, JUDGE_BLOCKS);
-        w->scratch[h] = neighbours(hosts[h].blocks);
-        w->blocks[h] = hosts[h].blocks;
+    if (rc == 0) {
+        all->n = w->p->n_hosts;
+        all->at = calloc(all->n + 1, sizeof(*all->at));
+        rc = all->at ? 0 : -1;
     }
-    noise.variance = rc == 0 ? stats_median(w->scratch, n) : 0;
-    middle = rc == 0 ? compare_hosts(hosts, n, w->scratch, &spread) : 0;
-    within = rc == 0 ? spread_within(w, hosts) : 0;
-    for (size_t h = 0; rc == 0 && h < n; h++)
-        rc = name_node(w, h, &hosts[h], middle, spread, within, &noise, named);
-    free(hosts);
+    for (size_t p = 0; rc == 0 && p < w->p->n; p++)
+        add_to_host(w, p, &all->at[w->p->list[p].host_at]);
+    if (rc == 0)
+        measure_hosts(w, all);
+    for (size_t h = 0; rc == 0 && h < all->n; h++)
+        rc = name_node(w, all, h, named);
+    if (all)
+        free(all->at);
+    free(all);
     return rc;
 }
 

@@ -685,6 +685,45 @@ static void heats(void **state)
     }
 }
 
+/* A node of two grows late, while evaluations have hardly any work: there it
+ * loses hardly anything, which is no noise of its own. The other node
+ * seems early in the same blocks, and does not show how long noise lasts. */
+static void uneven_work(void **state)
+{
+    struct simjob_random r = {17};
+    const struct judge_answer *a;
+    struct judge *j;
+    uint32_t c;
+
+    (void) state;
+    per_host = 8;
+    begin(16, true);
+    per_host = 4;
+    c = add_comm(0, 16);
+    for (unsigned i = 0; i < 400; i++) {
+        double work = i % 60 < 40 ? 50 : 1000;
+
+        for (uint32_t p = 0; p < 16; p++) {
+            double us = work * (1 + 0.1 * random_normal(&r));
+
+            if (p / 8 == 1 && i > 200)
+                us *= 1 + 0.3 * fmin((i - 200) / 40.0, 1);
+            run.clock[p] += us;
+        }
+        meet(c, 0, 200);
+    }
+    j = judge();
+    a = j->answers;
+    assert_true(judge_speaks(j));
+    assert_int_equal(j->n, 1);
+    assert_int_equal(a->kind, JUDGE_NODE);
+    assert_int_equal(a->host, 1);
+    assert_true(fabs(a->from - 0.5) < 0.1 && a->to > 0.9);
+    /* the error of its excess is that of noise */
+    assert_true(a->error_us < a->excess_us / 4);
+    end(j);
+}
+
 /* Of two hosts one is late: half of all ranks. How ranks of one host differ
  * shows that hosts do not differ by chance. */
 static void half(void **state)
@@ -1564,26 +1603,47 @@ static void kept_least(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(example),        cmocka_unit_test(example_excess),
-        cmocka_unit_test(lost_record),    cmocka_unit_test(lost_process),
-        cmocka_unit_test(far_peer),       cmocka_unit_test(other_order),
-        cmocka_unit_test(stages),         cmocka_unit_test(names),
-        cmocka_unit_test(cost),           cmocka_unit_test(clean),
-        cmocka_unit_test(pauses),         cmocka_unit_test(wandering),
-        cmocka_unit_test(parts),          cmocka_unit_test(half),
-        cmocka_unit_test(crossing),       cmocka_unit_test(stalls_rare),
-        cmocka_unit_test(stalls_regular), cmocka_unit_test(stalls_once),
-        cmocka_unit_test(stalls_off),     cmocka_unit_test(stalls_least),
-        cmocka_unit_test(stalls_of_all),  cmocka_unit_test(stalls_of_late),
-        cmocka_unit_test(stalls_in_vain), cmocka_unit_test(hidden_barriers),
-        cmocka_unit_test(stalls_again),   cmocka_unit_test(stalls_alone),
-        cmocka_unit_test(kept_once),      cmocka_unit_test(kept_barriers),
-        cmocka_unit_test(kept_rare),      cmocka_unit_test(kept_many),
-        cmocka_unit_test(kept_lacking),   cmocka_unit_test(kept_late),
-        cmocka_unit_test(kept_clean),     cmocka_unit_test(kept_least),
-        cmocka_unit_test(heats),          cmocka_unit_test(few_named),
-        cmocka_unit_test(few_silent),     cmocka_unit_test(few_two),
-        cmocka_unit_test(turns),          cmocka_unit_test(whole_iterations),
+        cmocka_unit_test(example),
+        cmocka_unit_test(example_excess),
+        cmocka_unit_test(lost_record),
+        cmocka_unit_test(lost_process),
+        cmocka_unit_test(far_peer),
+        cmocka_unit_test(other_order),
+        cmocka_unit_test(stages),
+        cmocka_unit_test(names),
+        cmocka_unit_test(cost),
+        cmocka_unit_test(clean),
+        cmocka_unit_test(pauses),
+        cmocka_unit_test(wandering),
+        cmocka_unit_test(parts),
+        cmocka_unit_test(half),
+        cmocka_unit_test(crossing),
+        cmocka_unit_test(stalls_rare),
+        cmocka_unit_test(stalls_regular),
+        cmocka_unit_test(stalls_once),
+        cmocka_unit_test(stalls_off),
+        cmocka_unit_test(stalls_least),
+        cmocka_unit_test(stalls_of_all),
+        cmocka_unit_test(stalls_of_late),
+        cmocka_unit_test(stalls_in_vain),
+        cmocka_unit_test(hidden_barriers),
+        cmocka_unit_test(stalls_again),
+        cmocka_unit_test(stalls_alone),
+        cmocka_unit_test(kept_once),
+        cmocka_unit_test(kept_barriers),
+        cmocka_unit_test(kept_rare),
+        cmocka_unit_test(kept_many),
+        cmocka_unit_test(kept_lacking),
+        cmocka_unit_test(kept_late),
+        cmocka_unit_test(kept_clean),
+        cmocka_unit_test(kept_least),
+        cmocka_unit_test(uneven_work),
+        cmocka_unit_test(heats),
+        cmocka_unit_test(few_named),
+        cmocka_unit_test(few_silent),
+        cmocka_unit_test(few_two),
+        cmocka_unit_test(turns),
+        cmocka_unit_test(whole_iterations),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
