@@ -202,16 +202,26 @@ static int add_node(const struct jp_result *r, const struct jp_processes *p,
     return 0;
 }
 
+/* Returns true if a finding is about what own times with start and end do not
+ * have in them: the network, or a whole stage, as each process is compared with
+ * others of its stage. */
+static bool is_beside(const struct jp_finding *f)
+{
+    return f->kind == JP_FINDING_SLOW_NETWORK || f->kind == JP_FINDING_DRIFT ||
+           f->stages;
+}
+
 /* Returns true if a finding decides the verdict, and may also explain that own
  * times name a process. That ranks wait by turns does not, and who is late does
  * not explain who else is. By durations the mates of a rank that stalls may be
- * late with it. */
+ * late with it, and the network is in own times (is_beside). */
 static bool explains(const struct jp_finding *f, const struct judge *j,
                      const struct judge_answer *a)
 {
     if (f->kind == JP_FINDING_TURNS ||
         (a->kind == JUDGE_LATE && f->kind == JP_FINDING_LATE_RANK) ||
-        (a->kind == JUDGE_LATE && j->timed && finding_is_stall(f->kind)))
+        (a->kind == JUDGE_LATE && j->timed && finding_is_stall(f->kind)) ||
+        (j->timed && is_beside(f)))
         return false;
     return finding_verdict(f) != JP_VERDICT_OK;
 }

@@ -530,6 +530,21 @@ static struct slowest find_slowest(const struct stages *s)
     return best;
 }
 
+/* Leaves aside whom own times name, a rank or all those of a node: what they
+ * have more to do than others of their stage, also now and then, is not the
+ * stage's. */
+static void leave_named(const struct stages *s)
+{
+    for (size_t k = 0; s->judge && k < s->judge->n; k++) {
+        const struct judge_answer *a = &s->judge->answers[k];
+
+        s->side[a->process] = JUDGE_ASIDE;
+        for (size_t i = 0; a->kind == JUDGE_NODE && i < s->p->n; i++)
+            if (s->p->list[i].host_at == a->host)
+                s->side[i] = JUDGE_ASIDE;
+    }
+}
+
 /* Asks own times whether a stage of all pipelines with so many computes longer
  * than the others, which by sums is by_us. */
 static enum jp_own_word ask(const struct stages *s, uint32_t stages,
@@ -542,6 +557,7 @@ static enum jp_own_word ask(const struct stages *s, uint32_t stages,
         for (uint32_t i = 0; s->at[k].n == stages && i < stages; i++)
             s->side[s->at[k].processes[i]] = i == stage ? JUDGE_IN
                                                         : JUDGE_OTHER;
+    leave_named(s);
     return owntime_ask(s->r, s->p, s->judge, s->side, stages, by_us, group);
 }
 
@@ -818,6 +834,7 @@ static int judge(struct stages *s, struct jp_findings *findings)
 {
     struct slowest x, own;
     struct judge_group group;
+    enum jp_own_word own_word;
     double least;
 
     add_up(s);
@@ -846,8 +863,12 @@ static int judge(struct stages *s, struct jp_findings *findings)
     hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
                    JP_HYPOTHESIS_NOT_FOUND,
                    s->run_us > 0 ? least / s->run_us : NAN, NULL);
+    own_word = ask(s, x.stages, x.stage, x.us, &group);
+    /* sums also have what own times say of a part of a stage */
     if (x.us <= least || findings_has_late(findings) ||
-        ask(s, x.stages, x.stage, x.us, &group) == JP_OWN_NOT)
+        own_word == JP_OWN_NOT ||
+        (owntime_speaks(s->r, s->judge, findings) && names_part(s->judge) &&
+         own_word != JP_OWN_SO))
         return 0;
     if (!is_slowest_once(s, &x, least)) {
         hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,

@@ -100,8 +100,9 @@ enum { JUDGE_KNOWN_INTERVALS = 4 * JUDGE_BLOCKS };
  * (standard deviation). Where few of them show it, this counts as so many
  * further ones. */
 #define JUDGE_DIFFER_KNOWN 6
-/* A stall needs a second witness, whose chance must be below this: among the
- * process's role, as some roles have longer intervals than others. */
+/* A stall, or a part of the run, needs a second witness, whose chance must be
+ * below this. Of a stall it is the process's role, as some roles have longer
+ * intervals than others; of a part, all of its scatter. */
 #define JUDGE_CONFIRMED 0.01
 /* A single interval is a stall from this on (us): page faults and interrupts
  * take less. */
