@@ -606,9 +606,10 @@ static int find_expected(struct jp_insight *x, const struct jp_result *r,
 /* Runs the analyses that compare ranks. Returns 0, or -1 without memory.
  *
  * The order matters. The series come first, because late ranks are judged with
- * the network's own time. Stalls follow late ranks and take the mark from those
- * that are late by stalls only. The network comes last: pairs of ranks are not
- * compared if a rank is late, because messages wait for it.
+ * the network's own time. Stalls follow late_judge() and take the mark from
+ * those that are late by stalls only, before late_findings() makes findings of
+ * the others. The network follows: pairs of ranks are not compared if a rank is
+ * late, because messages wait for it. Own times come last.
  */
 static int compare_ranks(struct jp_insight *x, const struct jp_result *r,
                          const struct jp_processes *p,

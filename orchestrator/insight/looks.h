@@ -110,9 +110,9 @@ int owntime_add(const struct jp_result *result,
 
 /* owntime.c: appends ranks and nodes that are late by their own times
  * (orchestrator/judge/judge.h) and have no finding yet. It appends none if
- * another finding decides the verdict and may be the reason; findings of late
- * ranks and stalls are none (explains() in owntime.c). Call it last. 0, or -1:
- * no memory. */
+ * another finding decides the verdict and may be the reason. Turns are none.
+ * For who is late all along, other late ranks are none, nor, with start and
+ * end, stalls (explains() in owntime.c). Call it last. 0, or -1: no memory. */
 int owntime_findings(const struct jp_result *result,
                      const struct jp_processes *processes,
                      const struct judge *judge, struct jp_findings *findings);
