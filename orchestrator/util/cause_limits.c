@@ -1,5 +1,5 @@
 /* cause_limits.c - the table of limits of causes, steps and bottlenecks.
- * orchestrator/insight/limits.c says what a change of a value does. */
+ * orchestrator/insight/limits_rows.h says what a change of a value does. */
 #include "orchestrator/util/cause_limits.h"
 
 /* A row is name, value, unit, text, reason. */
