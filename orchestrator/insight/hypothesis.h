@@ -18,25 +18,168 @@
 
 #include "orchestrator/insight/finding.h"
 
-enum jp_hypothesis_id {
-    JP_HYPOTHESIS_LATE_RANK,
-    JP_HYPOTHESIS_LATE_NODE,
-    JP_HYPOTHESIS_STALL,
-    JP_HYPOTHESIS_SLOW_NETWORK, /* against peaks or a baseline */
-    JP_HYPOTHESIS_SLOW_LINK, /* against communicators like it in the same step
-                              */
-    JP_HYPOTHESIS_DRIFT,     /* against itself, earlier */
-    JP_HYPOTHESIS_HANG,
-    JP_HYPOTHESIS_CRASH,
-    JP_HYPOTHESIS_IMBALANCE,
-    JP_HYPOTHESIS_STAGE_IMBALANCE,
-    JP_HYPOTHESIS_TURNS,
-    JP_HYPOTHESIS_SMALL_MESSAGES,
-    JP_HYPOTHESIS_TOPOLOGY,
-    JP_HYPOTHESIS_DATA_LOSS,
-    JP_HYPOTHESIS_GPU_TIME, /* a feature answers it */
-    JP_N_HYPOTHESES
-};
+/* The questions, in the order of the report. A row has the constant and the
+ * members of struct jp_hypothesis. The one-line summary prints `clear` of a
+ * question that was answered "not found" and `name` of one that was not judged;
+ * a row without them is left out of it. */
+/* clang-format off */
+#define JP_HYPOTHESES(ROW)                                                     \
+    ROW(JP_HYPOTHESIS_LATE_RANK,                                               \
+        .key = "late_rank",                                                    \
+        .title = "Late rank",                                                  \
+        .question = "Is a rank late on its own, so that the others wait?",     \
+        .unit = JP_HYPOTHESIS_SHARE,                                           \
+        .of = "of the run's time",                                             \
+        .most = 1,                                                             \
+        .family = JP_HYPOTHESIS_WAITS,                                         \
+        .clear = "no rank that costs %s",                                      \
+        .none = "no late rank",                                                \
+        .name = "late ranks",                                                  \
+        .todo = "profile a longer run, with fewer filters")                    \
+    ROW(JP_HYPOTHESIS_LATE_NODE,                                               \
+        .key = "late_node",                                                    \
+        .title = "Late node",                                                  \
+        .question = "Do all ranks of a node make the others wait?",            \
+        .unit = JP_HYPOTHESIS_SHARE,                                           \
+        .of = "of the run's time",                                             \
+        .most = 1,                                                             \
+        .family = JP_HYPOTHESIS_WAITS,                                         \
+        .todo = "profile a longer run, on two nodes or more")                  \
+    /* No `most`: a stall has no natural upper bound; insight.c compares it with\
+     * the length of the run. */                                               \
+    ROW(JP_HYPOTHESIS_STALL,                                                   \
+        .key = "stall",                                                        \
+        .title = "Stalls",                                                     \
+        .question = "Does a rank stop for long, once or now and then, while "  \
+                    "the others wait?",                                        \
+        .unit = JP_HYPOTHESIS_US,                                              \
+        .of = "one of several stalls",                                         \
+        .clear = "no recurring stall over %s",                                 \
+        .none = "no recurring stalls",                                         \
+        .name = "stalls",                                                      \
+        .todo = "profile a longer run, with fewer filters")                    \
+    /* against peaks or a baseline. No `most` here either: the network may be  \
+     * several times slower */                                                 \
+    ROW(JP_HYPOTHESIS_SLOW_NETWORK,                                            \
+        .key = "slow_network",                                                 \
+        .title = "Slow network",                                               \
+        .question = "Is the network slower than its peaks or earlier steps "   \
+                    "suggest?",                                                \
+        .unit = JP_HYPOTHESIS_SHARE,                                           \
+        .of = "longer than expected",                                          \
+        .family = JP_HYPOTHESIS_NETWORK,                                       \
+        .clear = "network no more than %s slower than expected",               \
+        .none = "network as fast as expected",                                 \
+        .name = "absolute speed",                                              \
+        .todo = "give the site's peaks (peaks.conf), or collect a baseline "   \
+                "(jobprof baseline)")                                          \
+    /* against communicators like it in the same step */                       \
+    ROW(JP_HYPOTHESIS_SLOW_LINK,                                               \
+        .key = "slow_link",                                                    \
+        .title = "Slow link",                                                  \
+        .question = "Is a communicator, or a link, slower than its peers in "  \
+                    "this step?",                                              \
+        .unit = JP_HYPOTHESIS_SHARE,                                           \
+        .of = "longer than its peers take",                                    \
+        .family = JP_HYPOTHESIS_NETWORK,                                       \
+        .clear = "no link %s slower than its peers",                           \
+        .none = "no link slower than its peers",                               \
+        .name = "single links",                                                \
+        .todo = "three communicators of one shape or more can be compared")    \
+    /* against itself, earlier */                                              \
+    ROW(JP_HYPOTHESIS_DRIFT,                                                   \
+        .key = "drift",                                                        \
+        .title = "Drift",                                                      \
+        .question = "Did the network become slower during the run?",           \
+        .unit = JP_HYPOTHESIS_SHARE,                                           \
+        .of = "longer than before",                                            \
+        .family = JP_HYPOTHESIS_NETWORK,                                       \
+        .clear = "no drift over %s",                                           \
+        .none = "no drift",                                                    \
+        .name = "drift",                                                       \
+        .todo = "profile a longer run, with fewer filters")                    \
+    ROW(JP_HYPOTHESIS_HANG,                                                    \
+        .key = "hang",                                                         \
+        .title = "Hang",                                                       \
+        .question = "Did an operation never end?",                             \
+        .unit = JP_HYPOTHESIS_US,                                              \
+        .of = "in flight",                                                     \
+        .name = "hangs",                                                       \
+        .todo = "record with mode recorder, within a step")                    \
+    ROW(JP_HYPOTHESIS_CRASH,                                                   \
+        .key = "crash",                                                        \
+        .title = "Crash",                                                      \
+        .question = "Did a task die by itself?",                               \
+        .unit = JP_HYPOTHESIS_COUNT,                                           \
+        .of = "tasks",                                                         \
+        .todo = "run as a Slurm step")                                         \
+    ROW(JP_HYPOTHESIS_IMBALANCE,                                               \
+        .key = "imbalance",                                                    \
+        .title = "Imbalance of sizes",                                         \
+        .question = "Does a rank get far more data by Send and Recv than "     \
+                    "the others?",                                             \
+        .unit = JP_HYPOTHESIS_TIMES,                                           \
+        .of = "the mean of its communicator",                                  \
+        .todo = "record Send and Recv (p2p=on)")                               \
+    ROW(JP_HYPOTHESIS_STAGE_IMBALANCE,                                         \
+        .key = "stage_imbalance",                                              \
+        .title = "Imbalance of stages",                                        \
+        .question = "Does a pipeline wait for one of its stages?",             \
+        .unit = JP_HYPOTHESIS_SHARE,                                           \
+        .of = "of the run's time",                                             \
+        .most = 1,                                                             \
+        .family = JP_HYPOTHESIS_WAITS,                                         \
+        .todo = "record Send and Recv (p2p=on)")                               \
+    ROW(JP_HYPOTHESIS_TURNS,                                                   \
+        .key = "waits_by_turns",                                               \
+        .title = "Waits by turns",                                             \
+        .question = "Do ranks wait for another one each time, so that nobody " \
+                    "in particular causes it?",                                \
+        .unit = JP_HYPOTHESIS_SHARE,                                           \
+        .of = "of the run's GPU time",                                         \
+        .most = 1,                                                             \
+        .todo = "profile a longer run, with fewer filters")                    \
+    ROW(JP_HYPOTHESIS_SMALL_MESSAGES,                                          \
+        .key = "small_messages",                                               \
+        .title = "Small messages",                                             \
+        .question = "Do messages too small for the links take much of the "    \
+                    "network's time?",                                         \
+        .unit = JP_HYPOTHESIS_SHARE,                                           \
+        .of = "of the network's time",                                         \
+        .most = 1,                                                             \
+        .todo = "profile a longer run, with min_size=0")                       \
+    ROW(JP_HYPOTHESIS_TOPOLOGY,                                                \
+        .key = "topology",                                                     \
+        .title = "Topology",                                                   \
+        .question = "Do the nodes' records prove a fault: a dead NVLink, a "   \
+                    "port that is down?",                                      \
+        .unit = JP_HYPOTHESIS_COUNT,                                           \
+        .of = "faults",                                                        \
+        .todo = "run as a Slurm step, so that nodes are described")            \
+    ROW(JP_HYPOTHESIS_DATA_LOSS,                                               \
+        .key = "data_loss",                                                    \
+        .title = "Data loss",                                                  \
+        .question = "Is data missing that could change an answer?",            \
+        .unit = JP_HYPOTHESIS_SHARE,                                           \
+        .of = "of the records",                                                \
+        .most = 1,                                                             \
+        .name = "completeness",                                                \
+        .todo = "record with mode recorder, which counts what it keeps")       \
+    /* a feature answers it */                                                 \
+    ROW(JP_HYPOTHESIS_GPU_TIME,                                                \
+        .key = "gpu_time",                                                     \
+        .title = "GPUs' time",                                                 \
+        .question = "Do GPUs wait for launches, copies or allocations, or "    \
+                    "does a rank have more to compute than the others?",       \
+        .unit = JP_HYPOTHESIS_SHARE,                                           \
+        .of = "of the GPUs' time",                                             \
+        .most = 1,                                                             \
+        .todo = "profile the GPUs, too")                                       \
+    /* add new rows here */
+/* clang-format on */
+
+#define JP_HYPOTHESIS_CONSTANT(id, ...) id,
+enum jp_hypothesis_id { JP_HYPOTHESES(JP_HYPOTHESIS_CONSTANT) JP_N_HYPOTHESES };
 
 enum jp_hypothesis_state {
     JP_HYPOTHESIS_NOT_JUDGED,
