@@ -26,8 +26,6 @@ enum jp_verdict_word finding_verdict(const struct jp_finding *f)
 {
     enum jp_verdict_word word = findings_about[f->kind].verdict;
 
-    if (f->minor)
-        return JP_VERDICT_OK;
     return word == JP_VERDICT_OK && f->cost_us > 0 ? JP_VERDICT_SLOW : word;
 }
 

@@ -87,8 +87,7 @@ static inline bool finding_is_stall(enum jp_finding_kind kind)
 struct jp_finding;
 /* The word that the finding gives to the verdict; OK: it does not change it.
  * This is the word of its kind, except that a finding of a kind without one is
- * SLOW if its cost is known: the job loses that time, whoever is to blame. A
- * minor finding is OK. */
+ * SLOW if its cost is known: the job loses that time, whoever is to blame. */
 enum jp_verdict_word finding_verdict(const struct jp_finding *finding);
 
 /* How the gain of mending the fault was found. */
@@ -147,8 +146,6 @@ struct jp_finding {
     bool confirmed;         /* ... and sums of waits, too */
     bool of_few; /* by sums of waits alone: a few processes alike, and
                     own times do not name it */
-    bool minor;  /* it costs less than is worth a search
-                    (late_worth) */
     /* The phase of the training step in which it is late, by the program's own
      * word, its share of the lateness, 0 to 1, and how late it is there: by
      * phase_us in phase_times of phase_of operations. "": none stands out. */

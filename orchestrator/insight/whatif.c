@@ -174,9 +174,8 @@ static void whatif_clear(struct whatif *w)
     w->n = 0;
 }
 
-/* Lists the first findings that have a cause. minor: those that cost too little
- * to change what the others cost. Returns 0 or -1. */
-static int list_subjects(struct whatif *w, bool minor)
+/* Lists the first findings that have a cause. Returns 0 or -1. */
+static int list_subjects(struct whatif *w)
 {
     size_t n = w->p->n + 1;
 
@@ -184,7 +183,7 @@ static int list_subjects(struct whatif *w, bool minor)
         struct jp_finding *f = &w->findings->at[i];
         struct subject *to = &w->of[w->n];
 
-        if (!has_cause(f) || f->minor != minor)
+        if (!has_cause(f))
             continue;
         *to = (struct subject){.f = f,
                                .processes = calloc(n, sizeof(*to->processes)),
@@ -273,7 +272,7 @@ static size_t drop_nothing(struct whatif *w)
 /* Replays the run without the listed findings, and tells what they cost. Those
  * that are nothing are dropped, and the others asked again, as what each of
  * several costs depends on all of them. Returns 0 or -1. */
-static int ask(struct whatif *w, struct replay *x, bool minor)
+static int ask(struct whatif *w, struct replay *x)
 {
     struct replay_gain gains[WHATIF_FINDINGS];
     size_t known = 0;
@@ -281,7 +280,7 @@ static int ask(struct whatif *w, struct replay *x, bool minor)
 
     do {
         whatif_clear(w);
-        if (list_subjects(w, minor) < 0)
+        if (list_subjects(w) < 0)
             return -1;
         if (w->n && replay_gains(x, w->causes, w->n, gains, &all) < 0)
             return -1;
@@ -345,7 +344,7 @@ int whatif_findings(const struct jp_result *result,
         state.usable = false;
     w.part = state.part;
     if (state.usable)
-        rc = ask(&w, x, false) < 0 || ask(&w, x, true) < 0 ? -1 : 0;
+        rc = ask(&w, x);
     whatif_clear(&w);
     if (!own)
         replay_destroy(x);
