@@ -153,7 +153,7 @@ int owntime_fill(const struct jp_result *result,
 /* Logs of ended operations show a hang only in that they stop. A pause of the
  * program looks the same, so the length of the silence is compared with the
  * longest one before. If the nodes' clocks are far apart (clock_apart_min of
- * limits.c), only the operations of one node count: of that whose clock is
+ * limits_rows.h), only the operations of one node count: of that whose clock is
  * ahead. */
 struct jp_silence {
     bool ended_well; /* all tasks ended without an error, so the step did not
