@@ -2,10 +2,12 @@
  * waits.
  *
  * The judge says who is late, by own times; these sums say where he comes late
- * (blame.c). They decide only where own times do not (is_contradicted and
- * ask_node of blame.c): where the judge is silent (owntime_speaks in looks.h:
- * above all plain logs longer than their timelines), by durations alone, and of
- * a few processes alike on busy nodes.
+ * (blame.c). They decide only where own times do not (is_contradicted, ask_node
+ * and named_of of blame.c): where the judge is silent (owntime_speaks in
+ * looks.h), of processes that it does not judge, by durations alone, of a few
+ * processes alike on busy nodes, of a node whose work no other node does, and
+ * of a part of the run in which a process is late that own times name all
+ * along.
  *
  * Idea. Between two barriers that a process shares with its peers, all of them
  * spend the same time, in computation or in communication. A process that
