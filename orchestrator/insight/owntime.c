@@ -208,7 +208,7 @@ static int add_node(const struct jp_result *r, const struct jp_processes *p,
 static bool is_beside(const struct jp_finding *f)
 {
     return f->kind == JP_FINDING_SLOW_NETWORK || f->kind == JP_FINDING_DRIFT ||
-           f->stages;
+           (f->kind == JP_FINDING_IMBALANCE && f->stages);
 }
 
 /* Returns true if a finding decides the verdict, and may also explain that own
