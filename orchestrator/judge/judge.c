@@ -1197,6 +1197,50 @@ static bool is_by_net(const struct judge *j, double net_us, double excess_us)
     return !j->timed && net_us > NET_SHARE * excess_us;
 }
 
+/* The two shortest durations of an operation, and whose is the shorter one. */
+struct shortest {
+    float us, next_us;
+    float at; /* when the latter arrived */
+    uint32_t process, n;
+    bool hosts; /* its members are on several hosts */
+};
+
+/* Returns them for each operation. NULL: no memory. */
+static struct shortest *find_shortest(const struct work *w)
+{
+    const struct judge_run *run = w->run;
+    struct shortest *of = calloc((size_t) run->n_ops + 1, sizeof(*of));
+
+    for (uint32_t p = 0; of && p < w->p->n; p++)
+        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++) {
+            struct shortest *s = &of[run->items[i].op];
+            float us = run->items[i].time_us;
+
+            if (!isfinite(run->items[i].own_us)) /* it was not reached */
+                continue;
+            s->hosts |= s->n &&
+                        w->p->list[s->process].host_at != w->p->list[p].host_at;
+            if (!s->n++ || us < s->us) {
+                s->next_us = s->n > 1 ? s->us : INFINITY;
+                s->us = us;
+                s->at = run->items[i].at;
+                s->process = p;
+            } else if (us < s->next_us) {
+                s->next_us = us;
+            }
+        }
+    return of;
+}
+
+/* Returns true if all members of an operation were there, and it is no message:
+ * of these one side always waits, as a part of the work of a pipeline. */
+static bool is_waited_for(const struct judge_run *run, uint32_t op,
+                          const struct shortest *s)
+{
+    return s->n > 1 && s->n == run->expected[op] &&
+           strcmp(run->keys[run->key[op]].func, "message") != 0;
+}
+
 /* What the processes of a host have in common. */
 struct host {
     size_t n, all; /* judged processes; all */
@@ -1205,7 +1249,6 @@ struct host {
         out; /* sums of total_us and net_us; the most of out_us */
     double blocks[JUDGE_BLOCKS]; /* mean of its processes */
     struct stats_trimmed t;
-    double below_us; /* its error by the blocks in which it is ahead */
 };
 
 /* What the processes of hosts do apart from each other. */
@@ -1223,9 +1266,11 @@ struct hosts {
     double spread; /* their standard deviation by the median distance from it;
                       NAN: they are too few */
     double within; /* standard deviation of the processes of one host */
-    double usual;  /* median of their errors */
     struct noise noise;
     struct apart apart;
+    /* How long the others of its host waited for a process alone, in operations
+     * that nobody else is in, by blocks: [process]; NULL: not asked yet. */
+    float (*led)[JUDGE_BLOCKS];
 };
 
 static void add_to_host(const struct work *w, size_t p, struct host *h)
@@ -1328,6 +1373,45 @@ static bool is_one_apart(const struct work *w, size_t host, double late,
     return false;
 }
 
+/* Fills `led`. 0, or -1: no memory. */
+static int find_led(const struct work *w, struct hosts *all)
+{
+    struct shortest *of = find_shortest(w);
+
+    all->led = calloc(w->p->n + 1, sizeof(*all->led));
+    for (uint32_t i = 0; of && all->led && i < w->run->n_ops; i++)
+        if (!of[i].hosts && is_waited_for(w->run, i, &of[i]))
+            all->led[of[i].process][judge_block_of(of[i].at)] += of[i].next_us -
+                                                                 of[i].us;
+    free(of);
+    return of && all->led ? 0 : -1;
+}
+
+/* Sets *led if the others of a host waited for one of them by more than half of
+ * `late`, and by as much more than for each other, in the window (NULL: in the
+ * whole run). Where operations of other hosts overlap computation, these
+ * compute while they wait, so all of the host seem to compute longer for the
+ * one that is late. 0, or -1: no memory. */
+static int ask_led(const struct work *w, struct hosts *all, size_t host,
+                   double late, const struct window *part, bool *led)
+{
+    double most = 0, next = 0;
+
+    if (!all->led && find_led(w, all) < 0)
+        return -1;
+    for (size_t p = 0; p < w->p->n; p++) {
+        double us = 0;
+
+        for (unsigned k = 0; w->p->list[p].host_at == host && k < JUDGE_BLOCKS;
+             k++)
+            us += !part || part->in >> k & 1 ? (double) all->led[p][k] : 0;
+        next = fmax(next, fmin(us, most));
+        most = fmax(most, us);
+    }
+    *led = most - next > late / 2;
+    return 0;
+}
+
 /* Returns the standard deviation of the processes of one host. */
 static double spread_within(const struct work *w, const struct host *hosts)
 {
@@ -1381,26 +1465,14 @@ static bool is_host_late(const struct work *w, const struct hosts *all,
            !is_by_net(w->j, h->net / (double) h->n, late);
 }
 
-/* Returns the standard error of a host's mean. If its blocks scatter far more
- * than usual, its own noise, which also makes it early, is asked: who is late
- * is not so by as much in each block. */
-static double error_of_host(const struct host *h, double usual)
-{
-    return h->t.error > UNLIKE * usual
-               ? fmax(usual, fmin(h->t.error, h->below_us))
-               : h->t.error;
-}
-
 /* Names a host if it is late, in a part of the run or all along. 0 or -1. */
-static int name_node(struct work *w, const struct hosts *all, size_t host,
+static int name_node(struct work *w, struct hosts *all, size_t host,
                      bool *named)
 {
     const struct host *h = &all->at[host];
     struct window late;
     double chance = judge_chance(all->n), mean = h->t.mean - all->middle;
-    double error = error_of_host(h, all->usual);
-    unsigned freedom = freedom_of_blocks() / (error < h->t.error ? 2 : 1);
-    bool onset, all_along;
+    bool onset, all_along, led;
     struct judge_answer *a;
 
     if (h->n < 2 || h->n < h->all || w->j->n_judged <= all->n)
@@ -1411,17 +1483,22 @@ static int name_node(struct work *w, const struct hosts *all, size_t host,
             is_host_late(w, all, h, late.late_us) &&
             is_host_alike(w, host, late.late_us, &late) &&
             !is_one_apart(w, host, late.late_us, &late);
-    all_along = mean > errors_of(chance, freedom) * error &&
+    all_along = mean > errors_of(chance, freedom_of_blocks()) * h->t.error &&
                 is_host_late(w, all, h, mean) &&
                 is_host_alike(w, host, h->t.mean, NULL) &&
                 !is_one_apart(w, host, mean, NULL);
     if (!onset && !all_along)
         return 0;
+    if (ask_led(w, all, host, onset ? late.late_us : mean, onset ? &late : NULL,
+                &led) < 0)
+        return -1;
+    if (led)
+        return 0;
     a = judge_add(w->j, w->p, JUDGE_NODE, h->worst);
     if (!a)
         return -1;
     a->excess_us = onset ? late.late_us : mean;
-    a->error_us = onset ? late.error_us : error;
+    a->error_us = onset ? late.error_us : h->t.error;
     a->times = h->n;
     if (onset)
         set_window(a, &late);
@@ -1456,7 +1533,7 @@ static void set_apart(const struct work *w, struct hosts *all)
 /* Sets how hosts differ, and what their noise is like. */
 static void measure_hosts(struct work *w, struct hosts *all)
 {
-    double *noise = w->scratch, *errors = w->scratch + w->p->n;
+    double *noise = w->scratch;
     size_t k = 0;
 
     for (size_t h = 0; h < all->n; h++) {
@@ -1467,16 +1544,13 @@ static void measure_hosts(struct work *w, struct hosts *all)
         for (unsigned b = 0; b < JUDGE_BLOCKS; b++)
             host->blocks[b] /= (double) host->n;
         host->t = judge_resample(host->blocks, JUDGE_BLOCKS);
-        host->below_us = error_below(host->blocks);
         noise[k] = neighbours(host->blocks);
-        errors[k] = host->t.error;
         w->blocks[k++] = host->blocks;
     }
     all->noise = (struct noise){.blocks = w->blocks, .n = k};
     if (!k)
         return;
     all->noise.variance = stats_median(noise, k);
-    all->usual = stats_median(errors, k);
     set_apart(w, all);
     compare_hosts(all, w->scratch);
     all->within = spread_within(w, all->at);
@@ -1500,8 +1574,10 @@ static int name_nodes(struct work *w, bool *named)
         measure_hosts(w, all);
     for (size_t h = 0; rc == 0 && h < all->n; h++)
         rc = name_node(w, all, h, named);
-    if (all)
+    if (all) {
         free(all->at);
+        free(all->led);
+    }
     free(all);
     return rc;
 }
@@ -1681,41 +1757,17 @@ static void drop_late_mates(struct work *w)
     j->n = kept;
 }
 
-/* The two shortest durations of an operation, and whose is the shorter one. */
-struct shortest {
-    float us, next_us;
-    uint32_t process, n;
-};
-
 /* Sums up how long all others of their operations waited for each process
  * alone: members leave an operation together, so that whose duration is the
- * shortest came last. Of a message one side always waits, as a part of the work
- * of a pipeline, so it does not count. 0, or -1: no memory. */
+ * shortest came last. 0, or -1: no memory. */
 static int sum_alone(struct work *w)
 {
-    const struct judge_run *run = w->run;
-    struct shortest *of = calloc((size_t) run->n_ops + 1, sizeof(*of));
+    struct shortest *of = find_shortest(w);
 
     if (!of)
         return -1;
-    for (uint32_t p = 0; p < w->p->n; p++)
-        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++) {
-            struct shortest *s = &of[run->items[i].op];
-            float us = run->items[i].time_us;
-
-            if (!isfinite(run->items[i].own_us)) /* it was not reached */
-                continue;
-            if (!s->n++ || us < s->us) {
-                s->next_us = s->n > 1 ? s->us : INFINITY;
-                s->us = us;
-                s->process = p;
-            } else if (us < s->next_us) {
-                s->next_us = us;
-            }
-        }
-    for (uint32_t i = 0; i < run->n_ops; i++)
-        if (of[i].n > 1 && of[i].n == run->expected[i] &&
-            strcmp(run->keys[run->key[i]].func, "message") != 0)
+    for (uint32_t i = 0; i < w->run->n_ops; i++)
+        if (is_waited_for(w->run, i, &of[i]))
             w->j->processes[of[i].process].alone_us +=
                 (double) (of[i].next_us - of[i].us);
     free(of);

@@ -37,10 +37,10 @@
  * of equally many operations, and the blocks are resampled: from the scatter of
  * a process's excess over the blocks (of one and of two blocks, as noise may
  * last) comes its error. Processes of a role have noise of one kind, so the
- * median of their errors is the least that any of them has. A process, or a
- * host, whose blocks scatter far more either has noise of its own, which also
- * makes it early, or is late by more in some blocks than in others: its error
- * is that of the blocks in which it is early. A process must exceed its error,
+ * median of their errors is the least that any of them has. A process whose
+ * blocks scatter far more either has noise of its own, which also makes it
+ * early, or is late by more in some blocks than in others: its error is that of
+ * the blocks in which it is early. A process must exceed its error,
  * and must stand apart from the others by the generalized test for outliers
  * (Rosner 1983), so much that one of JUDGE_FALSE_ALARM clean jobs names
  * anybody, shared out over all processes and questions. A part of the run must
