@@ -48,6 +48,8 @@ struct blame {
      * more work */
     struct suspect *suspects, *likes;
     size_t n, n_likes;
+    uint32_t *of_role; /* [role of the judge] suspects that it has; all are 0
+                          unless own times speak */
     /* [process] time in communication beyond the network's own time */
     double *waits_us;
     /* [rank] time that all others waited for this one alone */
@@ -692,13 +694,22 @@ static const struct judge_process *own_of(const struct blame *b,
     return b->speaks ? &b->judge->processes[s->process] : NULL;
 }
 
+/* Counts the suspects of each role. */
+static void count_roles(struct blame *b)
+{
+    for (size_t i = 0; b->speaks && i < b->n; i++)
+        b->of_role[b->judge->processes[b->suspects[i].process].role]++;
+}
+
 /* Returns true if a suspect is one of a few that do the same work, with start
- * and end, and sums show much of him. */
+ * and end, and sums show much of him. Where more than half of these are late,
+ * their work is longer than that of other roles, and nobody stands apart. */
 static bool is_of_few(const struct blame *b, const struct suspect *s)
 {
     const struct judge_process *x = own_of(b, s);
 
     return x && x->judged && b->judge->timed && x->likes <= JUDGE_FEW &&
+           2 * b->of_role[x->role] <= x->likes &&
            b->lateness[s->rank].excess_us > JUDGE_TOLD * b->judge->run_us;
 }
 
@@ -907,18 +918,21 @@ int late_findings(const struct jp_result *r, const struct jp_processes *p,
 
     b.suspects = calloc(p->n + 1, sizeof(*b.suspects));
     b.likes = calloc(p->n + 1, sizeof(*b.likes));
+    b.of_role = calloc(p->n + 1, sizeof(*b.of_role));
     b.waits_us = calloc(p->n + 1, sizeof(*b.waits_us));
     b.alone_us = calloc(r->n_ranks + 1, sizeof(*b.alone_us));
     b.up = calloc(p->n + 1, sizeof(*b.up));
-    if (all && late && b.suspects && b.likes && b.waits_us && b.alone_us &&
-        b.up && add_up_alone(&b) == 0) {
+    if (all && late && b.suspects && b.likes && b.of_role && b.waits_us &&
+        b.alone_us && b.up && add_up_alone(&b) == 0) {
         add_waits(&b);
         collect(&b);
+        count_roles(&b);
         count_hosts(&b, all, late);
         rc = tell(&b, all, late);
     }
     free(b.suspects);
     free(b.likes);
+    free(b.of_role);
     free(b.waits_us);
     free(b.alone_us);
     free(b.up);
