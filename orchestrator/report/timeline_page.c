@@ -35,8 +35,9 @@ struct build {
     const struct jp_result *result;
     const struct jp_processes *processes;
     struct source *sources;
-    size_t n_sources;   /* sources of the rows that are shown */
-    unsigned shift;     /* a bin of the page is 1 << shift us */
+    size_t n_sources; /* sources of the rows that are shown */
+    size_t *comms;    /* the result's, by id; of one id the most ranks first */
+    unsigned shift;   /* a bin of the page is 1 << shift us */
     uint32_t *group_of; /* by kind */
     struct group *groups;
     size_t n_groups;
@@ -55,6 +56,7 @@ void timeline_page_fini(struct timeline_page *page)
 static void build_fini(struct build *b)
 {
     free(b->sources);
+    free(b->comms);
     free(b->group_of);
     free(b->groups);
     free(b->work);
@@ -188,17 +190,51 @@ static size_t count_keys(const struct build *b)
     return n;
 }
 
-/* Of communicators with the same id, returns the one with the most ranks. */
-static size_t find_comm(const struct jp_result *r, const char *id)
+static int by_id(const void *a, const void *b, void *arg)
 {
-    size_t found = SIZE_MAX;
+    const struct jp_comm *comms = arg;
+    size_t i = *(const size_t *) a, k = *(const size_t *) b;
+    int order = strcmp(comms[i].id, comms[k].id);
 
-    for (size_t i = 0; i < r->n_comms; i++)
-        if (!strcmp(r->comms[i].id, id) &&
-            (found == SIZE_MAX ||
-             r->comms[i].n_ranks > r->comms[found].n_ranks))
-            found = i;
-    return found;
+    if (!order)
+        order = (comms[i].n_ranks < comms[k].n_ranks) -
+                (comms[i].n_ranks > comms[k].n_ranks);
+    return order ? order : (i > k) - (i < k);
+}
+
+/* 0, or -1: no memory. */
+static int sort_comms(struct build *b)
+{
+    size_t n = b->result->n_comms;
+
+    b->comms = calloc(n + 1, sizeof(*b->comms));
+    if (!b->comms)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        b->comms[i] = i;
+    if (n)
+        qsort_r(b->comms, n, sizeof(*b->comms), by_id, b->result->comms);
+    return 0;
+}
+
+/* Of communicators with the same id, returns the one with the most ranks.
+ * SIZE_MAX: there is none. */
+static size_t find_comm(const struct build *b, const char *id)
+{
+    const struct jp_comm *comms = b->result->comms;
+    size_t low = 0, high = b->result->n_comms;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (strcmp(comms[b->comms[middle]].id, id) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < b->result->n_comms && !strcmp(comms[b->comms[low]].id, id)
+               ? b->comms[low]
+               : SIZE_MAX;
 }
 
 /* Adds a kind that differs from the one before. */
@@ -218,7 +254,7 @@ static void new_kind(struct build *b, const struct strip_key *key)
         .id = key->id,
         .func = key->func,
         .size = key->size,
-        .comm = same_comm ? last->comm : find_comm(b->result, key->id)};
+        .comm = same_comm ? last->comm : find_comm(b, key->id)};
 }
 
 /* Gives each key of each strip the index of its kind, and lists the groups.
@@ -232,7 +268,7 @@ static int make_kinds(struct build *b)
     p->kinds = calloc(n + 1, sizeof(*p->kinds));
     b->group_of = calloc(n + 1, sizeof(*b->group_of));
     b->groups = calloc(n + 1, sizeof(*b->groups));
-    if (!refs || !p->kinds || !b->group_of || !b->groups) {
+    if (!refs || !p->kinds || !b->group_of || !b->groups || sort_comms(b) < 0) {
         free(refs);
         return -1;
     }
