@@ -4,26 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_id(const void *a, const void *b, void *arg)
-{
-    const struct jp_comm *comms = arg;
-
-    return strcmp(comms[*(const uint32_t *) a].id,
-                  comms[*(const uint32_t *) b].id);
-}
-
-/* Returns the result's communicators sorted by id. Caller frees. NULL: no
- * memory. */
-static uint32_t *sort_comms(const struct jp_result *r)
-{
-    uint32_t *comms = calloc(r->n_comms + 1, sizeof(*comms));
-
-    for (uint32_t i = 0; comms && i < r->n_comms; i++)
-        comms[i] = i;
-    if (comms && r->n_comms)
-        qsort_r(comms, r->n_comms, sizeof(*comms), by_id, r->comms);
-    return comms;
-}
+#include "orchestrator/aggregate/comms_by_id.h"
 
 /* Several communicators may have the same id; then the numbers of ranks and
  * nodes decide, or, for a series without them, that the result has guessed
@@ -33,24 +14,15 @@ uint32_t operations_comm(const struct operations *o,
 {
     const struct jp_result *r = o->result;
     const uint32_t *comms = o->comms;
-    size_t low = 0, high = r->n_comms;
 
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-
-        if (strcmp(r->comms[comms[mid]].id, s->id) < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    for (; low < r->n_comms; low++) {
-        const struct jp_comm *c = &r->comms[comms[low]];
+    for (size_t i = comms_by_id_find(r, comms, s->id); i < r->n_comms; i++) {
+        const struct jp_comm *c = &r->comms[comms[i]];
 
         if (strcmp(c->id, s->id) != 0)
             break;
         if (s->n_ranks ? c->n_ranks == s->n_ranks && c->nnodes == s->nnodes
                        : c->guessed)
-            return comms[low];
+            return comms[i];
     }
     return UINT32_MAX;
 }
@@ -101,7 +73,7 @@ int operations_init(struct operations *o, const struct jp_result *result,
     int rc = -1;
 
     *o = (struct operations){
-        .processes = processes, .result = result, .comms = sort_comms(result)};
+        .processes = processes, .result = result, .comms = comms_by_id(result)};
     o->sources = calloc(n + 1, sizeof(*o->sources));
     if (!o->comms || !o->sources)
         goto out;

@@ -11,6 +11,7 @@
 
 #include "common/bandwidth.h"
 #include "orchestrator/aggregate/clocks.h"
+#include "orchestrator/aggregate/comms_by_id.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/aggregate/timeline.h"
 
@@ -35,9 +36,9 @@ struct build {
     const struct jp_result *result;
     const struct jp_processes *processes;
     struct source *sources;
-    size_t n_sources; /* sources of the rows that are shown */
-    size_t *comms;    /* the result's, by id; of one id the most ranks first */
-    unsigned shift;   /* a bin of the page is 1 << shift us */
+    size_t n_sources;   /* sources of the rows that are shown */
+    uint32_t *comms;    /* the result's, by id */
+    unsigned shift;     /* a bin of the page is 1 << shift us */
     uint32_t *group_of; /* by kind */
     struct group *groups;
     size_t n_groups;
@@ -190,51 +191,19 @@ static size_t count_keys(const struct build *b)
     return n;
 }
 
-static int by_id(const void *a, const void *b, void *arg)
-{
-    const struct jp_comm *comms = arg;
-    size_t i = *(const size_t *) a, k = *(const size_t *) b;
-    int order = strcmp(comms[i].id, comms[k].id);
-
-    if (!order)
-        order = (comms[i].n_ranks < comms[k].n_ranks) -
-                (comms[i].n_ranks > comms[k].n_ranks);
-    return order ? order : (i > k) - (i < k);
-}
-
-/* 0, or -1: no memory. */
-static int sort_comms(struct build *b)
-{
-    size_t n = b->result->n_comms;
-
-    b->comms = calloc(n + 1, sizeof(*b->comms));
-    if (!b->comms)
-        return -1;
-    for (size_t i = 0; i < n; i++)
-        b->comms[i] = i;
-    if (n)
-        qsort_r(b->comms, n, sizeof(*b->comms), by_id, b->result->comms);
-    return 0;
-}
-
 /* Of communicators with the same id, returns the one with the most ranks.
  * SIZE_MAX: there is none. */
 static size_t find_comm(const struct build *b, const char *id)
 {
-    const struct jp_comm *comms = b->result->comms;
-    size_t low = 0, high = b->result->n_comms;
+    const struct jp_result *r = b->result;
+    size_t found = SIZE_MAX;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (strcmp(comms[b->comms[middle]].id, id) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < b->result->n_comms && !strcmp(comms[b->comms[low]].id, id)
-               ? b->comms[low]
-               : SIZE_MAX;
+    for (size_t i = comms_by_id_find(r, b->comms, id);
+         i < r->n_comms && !strcmp(r->comms[b->comms[i]].id, id); i++)
+        if (found == SIZE_MAX ||
+            r->comms[b->comms[i]].n_ranks > r->comms[found].n_ranks)
+            found = b->comms[i];
+    return found;
 }
 
 /* Adds a kind that differs from the one before. */
@@ -268,7 +237,8 @@ static int make_kinds(struct build *b)
     p->kinds = calloc(n + 1, sizeof(*p->kinds));
     b->group_of = calloc(n + 1, sizeof(*b->group_of));
     b->groups = calloc(n + 1, sizeof(*b->groups));
-    if (!refs || !p->kinds || !b->group_of || !b->groups || sort_comms(b) < 0) {
+    b->comms = comms_by_id(b->result);
+    if (!refs || !p->kinds || !b->group_of || !b->groups || !b->comms) {
         free(refs);
         return -1;
     }
