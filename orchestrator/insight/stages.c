@@ -863,12 +863,14 @@ static int judge(struct stages *s, struct jp_findings *findings)
     hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
                    JP_HYPOTHESIS_NOT_FOUND,
                    s->run_us > 0 ? least / s->run_us : NAN, NULL);
+    if (x.us <= least || findings_has_late(findings))
+        return 0;
     own_word = ask(s, x.stages, x.stage, x.us, &group);
-    /* sums also have what own times say of a part of a stage */
-    if (x.us <= least || findings_has_late(findings) ||
-        own_word == JP_OWN_NOT ||
-        (owntime_speaks(s->r, s->judge, findings) && names_part(s->judge) &&
-         own_word != JP_OWN_SO))
+    if (own_word == JP_OWN_NOT)
+        return 0;
+    /* what a part of a stage has more to do is in these sums, too */
+    if (owntime_speaks(s->r, s->judge, findings) && names_part(s->judge) &&
+        own_word != JP_OWN_SO)
         return 0;
     if (!is_slowest_once(s, &x, least)) {
         hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,

@@ -33,26 +33,26 @@
  * Each interval between two operations is counted once, whatever communicators
  * overlap, so nothing has to be excused. docs/dev/internals.md has an example.
  *
- * Chance. The run is cut into JUDGE_BLOCKS blocks of equal time, or by durations
- * of equally many operations, and the blocks are resampled: from the scatter of
- * a process's excess over the blocks (of one and of two blocks, as noise may
- * last) comes its error. Processes of a role have noise of one kind, so the
- * median of their errors is the least that any of them has. A process whose
- * blocks scatter far more either has noise of its own, which also makes it
- * early, or is late by more in some blocks than in others: its error is that of
- * the blocks in which it is early. A process must exceed its error,
- * and must stand apart from the others by the generalized test for outliers
- * (Rosner 1983), so much that one of JUDGE_FALSE_ALARM clean jobs names
- * anybody, shared out over all processes and questions. A part of the run must
- * exceed the scatter outside of it and on the early side by as much; by all of
- * the scatter its chance must be below JUDGE_CONFIRMED. Some noise is single
- * events, such as collections of garbage, which errors do not describe: as many
- * blocks of the role, drawn by chance, must come to as much as a part of the
- * run as seldom (Chernoff 1952). Other noise lasts: how much of it one block
- * carries to the next one is measured, and counts in the error of a part of the
- * run. Where a few processes do not show how they differ, what is known of GPUs
- * counts (JUDGE_DIFFER_KNOWN), or who costs much (JUDGE_TOLD). The smallest
- * effect is the same threshold.
+ * Chance. The run is cut into JUDGE_BLOCKS blocks of equal time, or by
+ * durations of equally many operations, and the blocks are resampled: from the
+ * scatter of a process's excess over the blocks (of one and of two blocks, as
+ * noise may last) comes its error. Processes of a role have noise of one kind,
+ * so the median of their errors is the least that any of them has. A process
+ * whose blocks scatter far more either has noise of its own, which also makes
+ * it early, or is late by more in some blocks than in others: its error is that
+ * of the blocks in which it is early. A process must exceed its error, and must
+ * stand apart from the others by the generalized test for outliers (Rosner
+ * 1983). How much is chosen so that JUDGE_FALSE_ALARM of clean jobs name
+ * anybody, over all processes and questions. A part of the run is compared with
+ * the scatter outside of it and in the blocks in which the process is early; by
+ * all of the scatter its chance must be below JUDGE_CONFIRMED. Some noise is
+ * single events, such as collections of garbage, which errors do not describe:
+ * as many blocks of the role, drawn by chance, must come to as much as a part
+ * of the run as seldom (Chernoff 1952). Other noise lasts: how much of it one
+ * block carries to the next one is measured, and counts in the error of a part
+ * of the run. Where a few processes do not show how they differ, what is known
+ * of GPUs counts (JUDGE_DIFFER_KNOWN), or who costs much (JUDGE_TOLD). The
+ * smallest effect is the same threshold.
  *
  * Bounds. 4 Mi operations of processes (aggregate/timeline.h), 40 bytes each at
  * most while they are judged. Time is O(n log n) of them. A longer run is
