@@ -101,6 +101,11 @@ char *finding_loss(const struct jp_finding *f, char buf[JP_FINDING_LOSS])
     return buf;
 }
 
+static double scale_share(double share, double factor)
+{
+    return isfinite(share) ? fmin(share * factor, 1) : share;
+}
+
 void finding_recost(const struct jp_findings *list, struct jp_finding *f,
                     double cost_us)
 {
@@ -108,6 +113,13 @@ void finding_recost(const struct jp_findings *list, struct jp_finding *f,
     char *at = strstr(f->text, finding_loss(f, before));
     size_t used;
 
+    if (f->cost_us > 0) {
+        double factor = cost_us / f->cost_us;
+
+        f->share = scale_share(f->share, factor);
+        f->low = scale_share(f->low, factor);
+        f->high = scale_share(f->high, factor);
+    }
     finding_cost(list, f, cost_us);
     if (!at)
         return;

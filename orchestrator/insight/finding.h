@@ -187,7 +187,8 @@ void finding_measure(struct jp_finding *finding, double share, double error);
 void finding_cost(const struct jp_findings *list, struct jp_finding *finding,
                   double cost_us);
 
-/* Lowers a cost that the finding's text has, there as well. */
+/* Replaces a cost that the finding's text has, there as well, and its share of
+ * the time in communication with it. */
 void finding_recost(const struct jp_findings *list, struct jp_finding *finding,
                     double cost_us);
 

@@ -428,13 +428,14 @@ LIMIT(JP_LIMIT_CLOCK_APART,
 /* --- the network: changes during the run, expectations, links --------- */
 /* Unit: the network's time in operations of one size, relative to what is
  * usual. The null hypothesis of a change is a constant with noise (F test,
- * net_fit_min). Comparisons with likes, peaks and a baseline have no such
+ * net_chance_max). Comparisons with likes, peaks and a baseline have no such
  * test, but a factor above what healthy links differ by. */
 LIMIT(JP_LIMIT_NET_OPS,
-      "net_ops_min", 60, JP_LIMIT_IS_NUMBER,
-      "The network's trend is not judged from fewer than {} "
-      "complete operations of a communicator, function and size",
-      "twenty medians of three operations each")
+      "net_ops_min", 12, JP_LIMIT_IS_NUMBER,
+      "The network's time is not judged from fewer than {} complete "
+      "operations of a communicator, function and size",
+      "a median and what it varies by need some; a change must be all the "
+      "larger to be seen in few")
 LIMIT(JP_LIMIT_NET_WEIGHT,
       "net_weight_min", 0.02, JP_LIMIT_IS_SHARE,
       "A function counts among those of which a communicator has too few "
@@ -450,12 +451,12 @@ LIMIT(JP_LIMIT_WARMUP_SKIP,
       "The findings on the network leave out the first operations "
       "of a series, at most one in {}",
       "connections are made and algorithms tuned in it")
-LIMIT(JP_LIMIT_NET_FIT,
-      "net_fit_min", 40, JP_LIMIT_IS_NUMBER,
-      "DEGRADED where a step or a line explains more than {} times "
-      "the variance that it leaves",
-      "an F of 40 on 18 degrees of freedom comes by chance once in "
-      "100,000 series")
+LIMIT(JP_LIMIT_NET_CHANCE,
+      "net_chance_max", 3e-6, JP_LIMIT_IS_NUMBER,
+      "DEGRADED where a constant with noise would look like a step or a line "
+      "in a communicator's times with a probability below {}",
+      "far below usual limits, as the place of the step is searched, blocks "
+      "depend on each other, and a job has many communicators")
 LIMIT(JP_LIMIT_NET_CHANGE,
       "net_change_min", 0.1, JP_LIMIT_IS_SHARE,
       "... and the network's time grew by more than {}",

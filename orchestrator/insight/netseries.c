@@ -1,10 +1,10 @@
 /* netseries.c - the network's own time, and changes of it during a run.
  *
  * netseries_read walks once over all operations, which are sorted by
- * communicator and function. flush() gets the operations of one function,
- * add_operations() those of one size: their warm-up, their cell (netcells.h),
- * and with enough operations a series, which fit_series() fits. netseries.h has
- * the estimator.
+ * communicator and function. end_function() gets the operations of one
+ * function, add_operations() those of one size: their warm-up, their cell
+ * (netcells.h), and with enough operations a series. end_communicator() looks
+ * for a change in the series of a communicator (nettrend.h).
  */
 #include "orchestrator/insight/netseries.h"
 
@@ -220,8 +220,6 @@ static void end_cells(struct filling *f)
 
 /* --- series --------------------------------------------------------------- */
 
-#define B NETSERIES_BLOCKS
-#define EDGE 2 /* least number of blocks on each side of a step */
 /* What is needed of a complete operation. */
 struct sample {
     uint64_t sn, bytes, dump_min_us, dump_max_us;
@@ -230,12 +228,20 @@ struct sample {
     uint32_t n;
 };
 
-/* The operations of one communicator's function. */
+/* The operations of one communicator. */
 struct samples {
     struct sample *at;
     size_t n, room;
-    bool by_size;    /* the operations came sorted by size */
+    size_t function; /* the first one of the function at hand */
+    bool by_size;    /* its operations came sorted by size */
     double *scratch; /* room for twice as many values */
+};
+
+/* A series of that communicator, and where its operations are. */
+struct kind {
+    size_t series;
+    size_t start, n;
+    size_t skip; /* the first ones, which are left out */
 };
 
 /* The state of the walk. */
@@ -243,144 +249,12 @@ struct reading {
     struct jp_netserieses *list;
     struct filling filling;
     struct samples samples;
+    struct kind *kinds;
+    size_t n_kinds;
+    struct nettrend_op *trend; /* room for as many as samples have */
     uint64_t longest_us; /* longest operation of the function so far; gbs_us is
                             known from it */
 };
-
-/* A model fitted to the logarithms of the blocks' medians by least squares. */
-struct fit {
-    double rest; /* sum of squares of the residuals */
-    /* standard error of change, in units of the blocks' scatter */
-    double error;
-    double change; /* change of the logarithm over the step, the line or the
-                      hump */
-    unsigned at;   /* first block after the step */
-    unsigned to;   /* first block after the hump */
-};
-
-/* Fits two constants. Every place is tried with EDGE blocks on each side at
- * least, because the mean of one block follows any outlier. */
-static struct fit fit_step(const double v[B])
-{
-    struct fit best = {.rest = INFINITY};
-
-    for (unsigned at = EDGE; at <= B - EDGE; at++) {
-        double rest = stats_squares(v, 0, at) + stats_squares(v, at, B);
-
-        if (rest < best.rest)
-            best = (struct fit){.rest = rest,
-                                .error = sqrt(1.0 / at + 1.0 / (B - at)),
-                                .change = stats_mean(v, at, B) -
-                                          stats_mean(v, 0, at),
-                                .at = at,
-                                .to = B};
-    }
-    return best;
-}
-
-/* Fits a hump: the blocks before and after it share one constant. O(B^3), with
- * B = 20. */
-static struct fit fit_hump(const double v[B])
-{
-    struct fit best = {.rest = INFINITY};
-
-    for (unsigned at = EDGE; at <= B - 2 * EDGE; at++)
-        for (unsigned to = at + EDGE; to <= B - EDGE; to++) {
-            unsigned out = B - (to - at);
-            double usual =
-                (stats_mean(v, 0, at) * at + stats_mean(v, to, B) * (B - to)) /
-                out;
-            double rest = stats_squares(v, at, to);
-
-            for (unsigned i = 0; i < B; i++)
-                if (i < at || i >= to)
-                    rest += (v[i] - usual) * (v[i] - usual);
-            if (rest < best.rest)
-                best = (struct fit){.rest = rest,
-                                    .error = sqrt(1.0 / out + 1.0 / (B - out)),
-                                    .change = stats_mean(v, at, to) - usual,
-                                    .at = at,
-                                    .to = to};
-        }
-    return best;
-}
-
-/* Fits a straight line (a steady growth of the time by a factor). */
-static struct fit fit_line(const double v[B])
-{
-    double middle = (B - 1) / 2.0, m = stats_mean(v, 0, B), xy = 0, xx = 0,
-           slope;
-    struct fit fit = {0};
-
-    for (unsigned i = 0; i < B; i++) {
-        xy += (i - middle) * (v[i] - m);
-        xx += (i - middle) * (i - middle);
-    }
-    slope = xy / xx;
-    for (unsigned i = 0; i < B; i++) {
-        double left = v[i] - m - slope * (i - middle);
-
-        fit.rest += left * left;
-    }
-    fit.change = slope * (B - 1);
-    fit.error = (B - 1) / sqrt(xx);
-    return fit;
-}
-
-/* Returns true if the model is significant and large enough. The null
- * hypothesis is a constant with independent noise; the test is an F test with B
- * - 2 degrees of freedom. The limit (`net_fit_min`) is far above usual ones,
- * because the place of the step was searched and blocks depend on each other.
- * The floor and the quantum (half a microsecond of rounding) keep a nearly
- * noiseless series from making a tiny change significant. Only growth counts: a
- * network that becomes faster is no fault. */
-static bool explains(const struct fit *fit, double all, double quantum)
-{
-    double rest = fit->rest / (B - 2) + limits_get(JP_LIMIT_NET_FLOOR) +
-                  quantum * quantum;
-
-    return (all - fit->rest) / rest > limits_get(JP_LIMIT_NET_FIT) &&
-           exp(fit->change) - 1 > limits_get(JP_LIMIT_NET_CHANGE);
-}
-
-/* Returns the first of n operations in block b, if the first `skip` are left
- * out. */
-static size_t block_start(size_t n, size_t skip, unsigned b)
-{
-    return skip + (n - skip) * b / B;
-}
-
-/* Medians, because single operations jitter upwards only; logarithms, because a
- * slowdown is a factor. */
-static void block_medians(const struct sample *ops, size_t n, size_t skip,
-                          double *scratch, double v[B])
-{
-    for (unsigned b = 0; b < B; b++) {
-        size_t from = block_start(n, skip, b), to = block_start(n, skip, b + 1);
-
-        for (size_t i = from; i < to; i++)
-            scratch[i - from] = ops[i].net_us;
-        v[b] = log(stats_median(scratch, to - from));
-    }
-}
-
-/* Sums up the time of all ranks beyond the usual one in the operations from..to
- * - 1, and when these were. Operations that were faster count as no excess, not
- * as a negative one. */
-static void weigh(struct jp_netseries *s, const struct sample *ops, size_t from,
-                  size_t to)
-{
-    for (size_t i = from; i < to; i++) {
-        double over = ops[i].net_us - s->before_us;
-
-        if (over > 0)
-            s->excess_us += over * ops[i].n;
-    }
-    if (from < to && ops[from].dump_min_us)
-        s->from_us = (double) ops[from].dump_min_us;
-    if (ops[to - 1].dump_max_us)
-        s->to_us = (double) ops[to - 1].dump_max_us;
-}
 
 /* Fills the warm-up of a series. Times are means over ranks, because a rank
  * that is not ready makes the others wait. scratch: room for 2 n values. */
@@ -405,58 +279,6 @@ static size_t warmup_of(const struct jp_netseries *s, size_t n)
     return s->warm_ops > n / limits_get(JP_LIMIT_WARMUP_SKIP)
                ? s->warm_ops
                : n / limits_get(JP_LIMIT_WARMUP_SKIP);
-}
-
-/* Fits all models to one series and takes the simplest that explains it. A hump
- * has one more edge to fit with, so it must leave less than half of what the
- * others leave. A step and a line have equally many parameters. */
-static void fit_series(struct jp_netseries *s, const struct sample *ops,
-                       size_t n, double *scratch)
-{
-    size_t skip = warmup_of(s, n), from = skip, to = n;
-    double v[B], all, quantum;
-    struct fit step, line, hump;
-
-    for (size_t i = skip; i < n; i++)
-        scratch[i - skip] = ops[i].net_us;
-    s->median_us = stats_median(scratch, n - skip);
-    s->noise = NAN;
-    /* Times are in whole microseconds: short ones are mostly rounding. */
-    if (s->median_us < limits_get(JP_LIMIT_NET_US))
-        return;
-    block_medians(ops, n, skip, scratch, v);
-    quantum = 0.5 / s->median_us;
-    all = stats_squares(v, 0, B);
-    step = fit_step(v);
-    line = fit_line(v);
-    hump = fit_hump(v);
-    s->noise = sqrt(fmin(step.rest, line.rest) / (B - 2) +
-                    limits_get(JP_LIMIT_NET_FLOOR) + quantum * quantum);
-    if (hump.rest <
-            limits_get(JP_LIMIT_NET_HUMP) * fmin(step.rest, line.rest) &&
-        explains(&hump, all, quantum)) {
-        s->course = NET_STEP;
-        s->passed = true;
-        s->after_us = exp(stats_mean(v, hump.at, hump.to));
-        s->before_us = s->after_us / exp(hump.change);
-        s->change_error = hump.error * s->noise;
-        from = block_start(n, skip, hump.at);
-        to = block_start(n, skip, hump.to);
-    } else if (step.rest <= line.rest && explains(&step, all, quantum)) {
-        s->course = NET_STEP;
-        s->before_us = exp(stats_mean(v, 0, step.at));
-        s->after_us = exp(stats_mean(v, step.at, B));
-        s->change_error = step.error * s->noise;
-        from = block_start(n, skip, step.at);
-    } else if (explains(&line, all, quantum)) {
-        s->course = NET_LINE;
-        s->before_us = exp(stats_mean(v, 0, B) - line.change / 2);
-        s->after_us = exp(stats_mean(v, 0, B) + line.change / 2);
-        s->change_error = line.error * s->noise;
-    } else {
-        return;
-    }
-    weigh(s, ops, from, to);
 }
 
 /* By size, then in the order of the run. */
@@ -494,33 +316,186 @@ static int add_to_cell(struct filling *filling,
     return 0;
 }
 
-/* Adds n operations of one size, in order: to their cell, and as a series if
- * they are enough. which: their communicator and function. Returns 0 or -1. */
+/* Adds n operations of one size, in order, which begin with number `start` of
+ * the samples: to their cell, and as a series if they are enough. which: their
+ * communicator and function. Returns 0 or -1. */
 static int add_operations(struct reading *rd, const struct jp_netseries *which,
-                          const struct sample *ops, size_t n)
+                          size_t start, size_t n)
 {
+    const struct sample *ops = rd->samples.at + start;
     struct jp_netserieses *list = rd->list;
     struct jp_netseries series = *which, *more;
+    double *scratch = rd->samples.scratch;
+    size_t skip;
 
     if (!n)
         return 0;
-    find_warmup(&series, ops, n, rd->samples.scratch);
-    if (add_to_cell(&rd->filling, which, ops, n, warmup_of(&series, n)) < 0)
+    find_warmup(&series, ops, n, scratch);
+    skip = warmup_of(&series, n);
+    if (add_to_cell(&rd->filling, which, ops, n, skip) < 0)
         return -1;
     if ((double) n < limits_get(JP_LIMIT_NET_OPS))
         return 0;
     more = VECTOR_DOUBLE_ADD(list->at, list->n);
-    if (!more)
+    if (!more || VECTOR_DOUBLE(rd->kinds, rd->n_kinds) < 0)
         return -1;
+    rd->kinds[rd->n_kinds++] = (struct kind){
+        .series = list->n - 1, .start = start, .n = n, .skip = skip};
     *more = series;
     more->bytes = ops[0].bytes;
     more->gbs_us = which->gbs_us * (double) more->bytes;
     more->ops = n;
     more->net_us = 0;
+    more->noise = more->least = NAN;
     for (size_t i = 0; i < n; i++)
         more->net_us += ops[i].net_us * ops[i].n;
-    fit_series(more, ops, n, rd->samples.scratch);
+    for (size_t i = skip; i < n; i++)
+        scratch[i - skip] = ops[i].net_us;
+    more->median_us = stats_median(scratch, n - skip);
     return 0;
+}
+
+/* --- changes during the run ----------------------------------------------- */
+
+/* When operation i of a kind was: the time at which it was first written. If a
+ * communicator's operations have none, its place among those of its kind. */
+static double when(const struct kind *kind, const struct sample *op, size_t i,
+                   bool timed)
+{
+    return timed ? (double) op->dump_min_us
+                 : ((double) i + 0.5) / (double) kind->n;
+}
+
+/* Returns true if every operation of the kinds has a time. */
+static bool has_times(const struct reading *rd)
+{
+    for (size_t k = 0; k < rd->n_kinds; k++)
+        for (size_t i = 0; i < rd->kinds[k].n; i++)
+            if (!rd->samples.at[rd->kinds[k].start + i].dump_min_us)
+                return false;
+    return true;
+}
+
+/* Fits the course of n kinds together. Returns the number of operations. */
+static void fit_kinds(struct reading *rd, const struct kind *kinds, size_t n,
+                      bool timed, struct nettrend *trend)
+{
+    size_t n_ops = 0;
+
+    for (size_t k = 0; k < n; k++) {
+        const struct sample *ops = rd->samples.at + kinds[k].start;
+        double usual = rd->list->at[kinds[k].series].median_us;
+
+        for (size_t i = kinds[k].skip; usual > 0 && i < kinds[k].n; i++)
+            rd->trend[n_ops++] = (struct nettrend_op){
+                .at = when(&kinds[k], &ops[i], i, timed),
+                .log = log(fmax(ops[i].net_us, 0.5) / usual),
+                .usual_us = usual};
+    }
+    nettrend_fit(rd->trend, n_ops, trend);
+}
+
+/* The medians of a kind's operations within the slow part and outside of it. */
+struct levels {
+    size_t in, out; /* operations */
+    double in_us, out_us;
+};
+
+static struct levels get_levels(const struct reading *rd,
+                                const struct kind *kind,
+                                const struct nettrend *trend, bool timed)
+{
+    const struct sample *ops = rd->samples.at + kind->start;
+    double *scratch = rd->samples.scratch;
+    struct levels l = {0};
+
+    for (size_t i = kind->skip; i < kind->n; i++) {
+        double at = when(kind, &ops[i], i, timed);
+
+        if (at >= trend->from && at < trend->to)
+            scratch[l.in++] = ops[i].net_us;
+    }
+    l.in_us = stats_median(scratch, l.in);
+    for (size_t i = kind->skip; i < kind->n; i++) {
+        double at = when(kind, &ops[i], i, timed);
+
+        if (!(at >= trend->from && at < trend->to))
+            scratch[l.out++] = ops[i].net_us;
+    }
+    l.out_us = stats_median(scratch, l.out);
+    return l;
+}
+
+/* Sums up the time of all ranks beyond the usual one in the slow part, and when
+ * that was. Operations that were faster count as no excess, not as a negative
+ * one. */
+static void weigh(struct jp_netseries *s, const struct sample *ops,
+                  const struct kind *kind, const struct nettrend *trend,
+                  bool timed)
+{
+    for (size_t i = kind->skip; i < kind->n; i++) {
+        double at = when(kind, &ops[i], i, timed);
+
+        if (!(at >= trend->from && at < trend->to))
+            continue;
+        s->excess_us += fmax(0, ops[i].net_us - s->before_us) * ops[i].n;
+        if (ops[i].dump_min_us && !(s->from_us <= (double) ops[i].dump_min_us))
+            s->from_us = (double) ops[i].dump_min_us;
+        if (ops[i].dump_max_us && !(s->to_us >= (double) ops[i].dump_max_us))
+            s->to_us = (double) ops[i].dump_max_us;
+    }
+}
+
+/* Few operations do not show by themselves what is usual of a kind. */
+#define LEVEL_OPS 3
+
+/* Gives a kind the course that it has with others, if it shows it itself as far
+ * as its operations can: short ones need not become slower with long ones. */
+static void set_course(struct reading *rd, const struct kind *kind,
+                       const struct nettrend *trend, bool timed)
+{
+    struct jp_netseries *s = &rd->list->at[kind->series];
+    struct levels l;
+
+    s->noise = trend->noise;
+    s->least = trend->least;
+    s->blocks = trend->blocks;
+    if (trend->course == NET_STEADY)
+        return;
+    l = get_levels(rd, kind, trend, timed);
+    if (!l.in)
+        return;
+    s->before_us = s->median_us * exp(trend->before);
+    s->after_us = s->median_us * exp(trend->after);
+    if (trend->course == NET_STEP && l.in >= LEVEL_OPS && l.out >= LEVEL_OPS) {
+        s->before_us = l.out_us;
+        s->after_us = l.in_us;
+    }
+    if (!(s->after_us > s->before_us * (1 + limits_get(JP_LIMIT_NET_CHANGE))))
+        return;
+    s->course = trend->course;
+    s->passed = trend->passed;
+    s->change_error = trend->error;
+    weigh(s, rd->samples.at + kind->start, kind, trend, timed);
+}
+
+/* Fits the course of a communicator's kinds together; if they show none, that
+ * of each alone, as one may have changed beside longer ones that did not. */
+static void fit_communicator(struct reading *rd)
+{
+    bool timed = has_times(rd);
+    struct nettrend all, one;
+
+    fit_kinds(rd, rd->kinds, rd->n_kinds, timed, &all);
+    for (size_t k = 0; k < rd->n_kinds; k++) {
+        const struct kind *kind = &rd->kinds[k];
+
+        one = all;
+        if (all.course == NET_STEADY && rd->n_kinds > 1)
+            fit_kinds(rd, kind, 1, timed, &one);
+        set_course(rd, kind, one.course == NET_STEADY ? &all : &one, timed);
+    }
+    rd->n_kinds = 0;
 }
 
 /* Operations and network time of one communicator's function. */
@@ -552,41 +527,50 @@ static void find_fewest(struct jp_netserieses *list, const struct weight *w,
     }
 }
 
-/* Adds the collected operations size by size, and discards them. Returns 0 or
- * -1. */
-static int flush(struct reading *rd, const struct jp_netseries *which)
+/* Adds the operations of one function size by size. Returns 0 or -1. */
+static int end_function(struct reading *rd, const struct jp_netseries *which)
 {
     struct samples *samples = &rd->samples;
-    struct sample *ops = samples->at;
-    size_t start = 0;
+    size_t start = samples->function;
     int rc = 0;
 
     if (!samples->by_size)
-        qsort(ops, samples->n, sizeof(*ops), by_size);
-    for (size_t i = 1; i <= samples->n && rc == 0; i++) {
-        if (i < samples->n && ops[i].bytes == ops[start].bytes)
+        qsort(samples->at + start, samples->n - start, sizeof(*samples->at),
+              by_size);
+    for (size_t i = start + 1; i <= samples->n && rc == 0; i++) {
+        if (i < samples->n && samples->at[i].bytes == samples->at[start].bytes)
             continue;
-        rc = add_operations(rd, which, ops + start, i - start);
+        rc = add_operations(rd, which, start, i - start);
         start = i;
     }
-    samples->n = 0;
+    samples->function = samples->n;
     samples->by_size = true;
     return rc;
 }
 
-/* Collects one operation. The scratch buffer grows with the list. Returns 0 or
- * -1. */
-static int gather(struct samples *s, const struct jp_op *op)
+/* Fits the series of one communicator, and discards its operations. */
+static void end_communicator(struct reading *rd)
 {
+    fit_communicator(rd);
+    rd->samples.n = rd->samples.function = 0;
+}
+
+/* Collects one operation. What is as long as the list grows with it. Returns 0
+ * or -1. */
+static int gather(struct reading *rd, const struct jp_op *op)
+{
+    struct samples *s = &rd->samples;
+
     if (s->n == s->room) {
         size_t room = s->room ? 2 * s->room : 1024;
 
         if (vector_resize(&s->at, room, sizeof(*s->at)) < 0 ||
-            vector_resize(&s->scratch, room, 2 * sizeof(*s->scratch)) < 0)
+            vector_resize(&s->scratch, room, 2 * sizeof(*s->scratch)) < 0 ||
+            vector_resize(&rd->trend, room, sizeof(*rd->trend)) < 0)
             return -1;
         s->room = room;
     }
-    s->by_size &= !s->n || s->at[s->n - 1].bytes <= op->bytes;
+    s->by_size &= s->n == s->function || s->at[s->n - 1].bytes <= op->bytes;
     s->at[s->n++] = (struct sample){.sn = op->sn,
                                     .bytes = op->bytes,
                                     .dump_min_us = op->dump_min_us,
@@ -648,8 +632,10 @@ static int walk(const struct jp_result *r, struct reading *rd,
         const char *coll = r->coll_names[op->coll];
 
         if (which.comm != op->comm || which.coll != coll) {
-            if (flush(rd, &which) < 0)
+            if (end_function(rd, &which) < 0)
                 return -1;
+            if (which.comm != op->comm)
+                end_communicator(rd);
             which = (struct jp_netseries){.comm = op->comm,
                                           .coll = coll,
                                           .from_us = NAN,
@@ -663,12 +649,14 @@ static int walk(const struct jp_result *r, struct reading *rd,
         rd->list->time_us += (double) op->exec_sum_us;
         rd->list->net_us += (double) op->exec_min_us * op->n;
         note_rate(rd, &which, op);
-        if (gather(&rd->samples, op) < 0 ||
-            weigh_in(weights, n_weights, op, first) < 0)
+        if (gather(rd, op) < 0 || weigh_in(weights, n_weights, op, first) < 0)
             return -1;
         first = false;
     }
-    return flush(rd, &which);
+    if (end_function(rd, &which) < 0)
+        return -1;
+    end_communicator(rd);
+    return 0;
 }
 
 int netseries_read(const struct jp_result *r, const char *gpu,
@@ -700,6 +688,8 @@ int netseries_read(const struct jp_result *r, const char *gpu,
     free(weights);
     free(rd.samples.at);
     free(rd.samples.scratch);
+    free(rd.kinds);
+    free(rd.trend);
     return rc;
 }
 

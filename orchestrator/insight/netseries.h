@@ -4,13 +4,8 @@
  * In a barrier-like operation the last rank does not wait, so the shortest
  * time is the network's. A series is one communicator, function and size in
  * order of sequence numbers, without its first twentieth and without the warm-
- * up (jp_warmup). It is cut into NETSERIES_BLOCKS blocks, and each block's
- * median is used, because jitter of single operations does not change it. A
- * constant, a step, a line and a hump (a step up and back) are fitted to the
- * logarithms. A model counts if it explains over `net_fit_min` times the
- * variance that it leaves, and grows by more than `net_change_min`. Of step and
- * line the one with the smaller residual is taken; the hump if its residual is
- * less than half of that.
+ * up (jp_warmup). Whether the network changed during the run is asked of all
+ * series of a communicator together (nettrend.h).
  */
 #ifndef JP_INSIGHT_NETSERIES_H
 #define JP_INSIGHT_NETSERIES_H
@@ -19,25 +14,23 @@
 
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/insight/netcells.h"
-
-#define NETSERIES_BLOCKS 20
-
-enum netseries_course { NET_STEADY, NET_STEP, NET_LINE };
+#include "orchestrator/insight/nettrend.h"
 
 struct jp_netseries {
     size_t comm;
     const char *coll; /* borrowed from the result */
     uint64_t bytes;
     size_t ops;
-    enum netseries_course course;
+    enum nettrend_course course;
     bool passed;                /* NET_STEP: it also went back, at to_us */
     double before_us, after_us; /* medians; for a line, its ends */
     double from_us, to_us;      /* the slower part, since 1970; NAN: unknown */
     double excess_us;           /* the additional time of all ranks */
     double change_error;        /* of log(after / before); NAN: unknown */
     double median_us;
-    double noise; /* standard deviation of the blocks' logarithms; NAN:
-                     operations are too short to judge */
+    /* Of nettrend.h; NAN, NAN and 0: operations are too short to judge. */
+    double noise, least;
+    unsigned blocks;
     /* Warm-up: the number of operations, the sum of their mean times over
      * ranks, when the last was written (NAN: unknown). usual_us: the usual mean
      * time. */

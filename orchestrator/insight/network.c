@@ -43,16 +43,23 @@ static int by_likeness(const void *a, const void *b, void *arg)
     return order ? order : stats_order(x->bytes, y->bytes);
 }
 
+/* The standard error of the logarithm of a series' median: that of the mean of
+ * its blocks. NAN: its operations are too short to judge. */
+static double median_error(const struct jp_netseries *s)
+{
+    return s->noise / sqrt(s->blocks);
+}
+
 /* Marks the series as slower than usual (course NET_STEP) and sets its excess
  * in us of one rank. error: standard error of the logarithm of the usual time.
- * The series' own error is that of the mean of its blocks. */
+ */
 static void set_slow(struct jp_netseries *s, double usual_us, double error)
 {
     s->course = NET_STEP;
     s->before_us = usual_us;
     s->after_us = s->median_us;
     s->excess_us = (s->median_us - usual_us) * (double) s->ops;
-    s->change_error = hypot(s->noise / sqrt(NETSERIES_BLOCKS), error);
+    s->change_error = hypot(median_error(s), error);
 }
 
 /* Marks the series that are slower than the median of n likes by
@@ -179,7 +186,7 @@ static void write_text(const struct network *w, struct jp_finding *f,
 
 /* Marks the communicators with a series of that course as slow, the others with
  * series as healthy. Returns the number of slow ones. */
-static size_t mark(struct network *w, enum netseries_course course)
+static size_t mark(struct network *w, enum nettrend_course course)
 {
     size_t n = 0;
 
@@ -209,7 +216,7 @@ static double error_of(const struct jp_netseries *s)
 
 /* Adds up the series of that course. Errors of different series are
  * independent, so their squares add up. */
-static struct sum add_up(const struct network *w, enum netseries_course course)
+static struct sum add_up(const struct network *w, enum nettrend_course course)
 {
     struct sum sum = {.from_us = INFINITY, .to_us = -INFINITY, .passed = true};
 
@@ -305,7 +312,7 @@ static int compare(struct network *w)
 /* --- changes during the run ----------------------------------------------- */
 
 /* Adds the finding on steps or on drifts. Returns 0 or -1. */
-static int add_course(struct network *w, enum netseries_course course,
+static int add_course(struct network *w, enum nettrend_course course,
                       enum jp_finding_kind kind)
 {
     struct sum sum = add_up(w, course);
@@ -351,6 +358,22 @@ static int add_course(struct network *w, enum netseries_course course,
     return 0;
 }
 
+/* Returns true if a change is worth a finding. What lasts to the end of the run
+ * may come again in the next one, and needs no more than to be clear. What has
+ * passed by itself, such as a burst of another job, must have cost something.
+ */
+static bool is_worth(const struct network *w, const struct sum *sum,
+                     double least_us)
+{
+    double gpus_us = w->findings->gpus_us;
+
+    if (!(sum->excess_us > least_us))
+        return false;
+    return !sum->passed ||
+           sum->excess_us > limits_get(JP_LIMIT_OWN_WORTH) *
+                                (gpus_us > 0 ? gpus_us : w->list->time_us);
+}
+
 /* Makes all findings on the network. *compared: links were compared with their
  * likes. Returns 0 or -1. */
 static int find_all(struct network *w, bool *compared)
@@ -361,13 +384,15 @@ static int find_all(struct network *w, bool *compared)
      * misread: both are noisy fits of one event. */
     double least = fmax(limits_get(JP_LIMIT_NET_MINOR) * both,
                         w->list->time_us * limits_get(JP_LIMIT_NET_SHARE));
+    bool steps = is_worth(w, &step, least);
     int rc;
 
-    *compared = step.excess_us <= least && line.excess_us <= least;
-    if (step.excess_us > least &&
-        add_course(w, NET_STEP, JP_FINDING_SLOW_NETWORK) < 0)
+    line.passed = false;
+    *compared = !steps && !is_worth(w, &line, least);
+    if (steps && add_course(w, NET_STEP, JP_FINDING_SLOW_NETWORK) < 0)
         return -1;
-    if (line.excess_us > least && add_course(w, NET_LINE, JP_FINDING_DRIFT) < 0)
+    if (is_worth(w, &line, least) &&
+        add_course(w, NET_LINE, JP_FINDING_DRIFT) < 0)
         return -1;
     if (!*compared)
         return 0;
@@ -379,22 +404,19 @@ static int find_all(struct network *w, bool *compared)
 
 /* --- how small a change would have been seen ------------------------------ */
 
-/* Returns the smallest relative growth that the F test would have seen in a
- * series of median noise; NAN: no series could be judged. A step of size d in
- * the middle of the run explains B d^2 / 4 of B blocks' squares, and the test
- * needs `net_fit_min` times the blocks' variance. */
+/* Returns the smallest relative growth that would have been seen in a series of
+ * median noise; NAN: no series could be judged. */
 static double least_change(const struct network *w, double *scratch)
 {
-    double each = limits_get(JP_LIMIT_NET_FIT) * 4 / NETSERIES_BLOCKS;
     size_t n = 0;
 
     for (size_t i = 0; i < w->list->n; i++)
-        if (isfinite(w->list->at[i].noise))
-            scratch[n++] = w->list->at[i].noise;
+        if (isfinite(w->list->at[i].least))
+            scratch[n++] = w->list->at[i].least;
     if (!n)
         return NAN;
     return fmax(limits_get(JP_LIMIT_NET_CHANGE),
-                exp(stats_median(scratch, n) * sqrt(each)) - 1);
+                exp(stats_median(scratch, n)) - 1);
 }
 
 /* Returns the share of the network's time that is in series, which need enough

@@ -233,21 +233,29 @@ static bool is_nothing(const struct whatif *w, const struct subject *s)
     return worth < limits_get(JP_LIMIT_OWN_WORTH);
 }
 
-/* Makes the cost of ranks that come late what the others lose by the replay, if
- * the whole run was replayed. Where operations run beside the computation, the
- * others wait for one delay in each operation until the next one that the
- * computation needs, so the sum of waits has it several times. A cost that is a
- * least one is only one communicator's part of it. */
+/* Makes the cost what the replay says, if the whole run was replayed.
+ *
+ * Ranks that come late cost what the others lose. Where operations run beside
+ * the computation, the others wait for one delay in each operation until the
+ * next one that the computation needs, so the sum of waits has it several
+ * times. A cost that is a least one is only one communicator's part of it.
+ *
+ * A slow network costs all ranks what the run is longer by: less than its
+ * operations take where they run beside the computation, more where ranks of
+ * other communicators wait, too. */
 static void correct_cost(const struct whatif *w, const struct subject *s,
                          const struct replay_cause *cause)
 {
     struct jp_finding *f = s->f;
-    double most = s->gain.share * w->findings->run_us *
-                  ((double) w->p->at_once - (double) cause->n);
+    bool net = cause->kind == REPLAY_NET;
+    double others = (double) w->p->at_once - (net ? 0 : (double) cause->n);
+    double us = s->gain.share * w->findings->run_us * others;
 
-    if (is_of_ranks(f) && !w->part && s->gain.share > REPLAY_SURE && most > 0 &&
-        (f->cost_us > most || (f->at_least && !w->findings->part)))
-        finding_recost(w->findings, f, most);
+    if (w->part || !(s->gain.share > REPLAY_SURE) || !(us > 0))
+        return;
+    if (net || (is_of_ranks(f) &&
+                (f->cost_us > us || (f->at_least && !w->findings->part))))
+        finding_recost(w->findings, f, us);
 }
 
 /* Drops the subjects that are nothing. Returns their number. */

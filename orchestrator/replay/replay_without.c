@@ -464,17 +464,21 @@ static double median_net(const struct replay *x, const struct linked *list,
 }
 
 /* Returns how many of a link's operations came before it became slow; they show
- * the usual time. For a steady growth these are the first tenth. 0: none. */
+ * the usual time. For a steady growth these are the first tenth, and as many as
+ * a usual time needs. 0: none. */
 static size_t count_before(const struct linked *list, size_t n,
                            const struct replay_cause *cause)
 {
     size_t before = 0;
 
-    if (!isfinite(cause->from_us))
-        return cause->grows ? n / 10 : 0;
-    while (before < n && list[before].at_us < cause->from_us)
-        before++;
-    return before;
+    if (isfinite(cause->from_us)) {
+        while (before < n && list[before].at_us < cause->from_us)
+            before++;
+        return before;
+    }
+    if (!cause->grows || n <= 2 * (size_t) LEAST)
+        return 0;
+    return n / 10 > LEAST ? n / 10 : LEAST;
 }
 
 /* Scales a link's operations to usual_us, in groups of `step` by the median of

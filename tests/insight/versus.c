@@ -32,7 +32,9 @@
  *   -x SEED    this job alone
  *   -t         exit status 1 if a clean job names somebody, or if both miss
  *              more than a tenth of a row, or name somebody else
- *   -v         prints what was said about each job that is not right
+ *   -v         prints what was said about each job that is not right, and what
+ *              is true of clean ones by design, such as a slow network beside
+ *              other tenants
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -292,6 +294,16 @@ static void tell(const struct truth_job *j, const struct task *task,
                     list->at[i].text);
 }
 
+static void tell_by_design(const struct truth_job *j, uint64_t seed, FILE *out)
+{
+    const struct jp_findings *list = &j->insight->findings;
+
+    for (size_t i = 0; i < list->n; i++)
+        if (decides(&list->at[i]) && is_by_design(j, &list->at[i]))
+            fprintf(out, "# by design, seed %" PRIu64 ", %s: %s\n", seed,
+                    finding_kind_name(list->at[i].kind), list->at[i].text);
+}
+
 static void nowhere(void *arg, const struct simjob_record *record)
 {
 }
@@ -391,6 +403,8 @@ static struct pool_answer run_one(const void *arg, uint64_t seed,
             (verbose && !is_clean(task->row) && !(a & NAMED) &&
              one.cost >= COSTLY))
             tell(&j, task, seed, way, a, one.cost, out);
+        if (way == BOTH && verbose && is_clean(task->row))
+            tell_by_design(&j, seed, out);
         if (way == JUDGE && verbose && insight->judge) {
             char line[JUDGE_LINE];
 
