@@ -159,7 +159,8 @@ struct simjob_truth {
 /* True if the fault makes all ranks of a node late. */
 static inline bool simjob_late_node(enum simjob_fault fault)
 {
-    return fault == SIMJOB_LATE_NODE || fault == SIMJOB_NODE_ONSET;
+    return fault == SIMJOB_LATE_NODE || fault == SIMJOB_NODE_ONSET ||
+           fault == SIMJOB_THROTTLE;
 }
 
 /* --- what the fault makes of the time between two nodes --- */

@@ -831,9 +831,8 @@ void real_run(const struct simjob_shape *shape, enum simjob_fault fault,
         place(&j, &j.ranks[r], r);
     for (int kind = 0; kind < REAL_COMMS; kind++)
         make_groups(&j, kind);
-    truth->undecidable =
-        (simjob_late_node(fault) || fault == SIMJOB_THROTTLE) &&
-        is_whole_stage(&j, truth->node);
+    truth->undecidable = simjob_late_node(fault) &&
+                         is_whole_stage(&j, truth->node);
     for (; j.step < shape->steps; j.step++) {
         if (j.step == truth->from_step)
             truth->from_ns = j.ranks[0].gpu;

@@ -16,7 +16,9 @@
  * those that the fault costs at least 2 % of the run; "wrong" are the jobs of
  * all in which anybody else is named; "cost" are those named jobs in which the
  * told cost is within 15 % of the planted one, or within 0.5 points of the run.
- * What a fault costs is known from the same job without it. Of clean jobs,
+ * What a fault costs is known from the same job without it: what the run is
+ * longer by, on the GPUs of which a cost is told (those that wait for the
+ * culprits). Of clean jobs,
  * "named" counts those in which nothing is said. Behind them: the median of the
  * told cost over the planted one, and of what "without it the run would take
  * less", with the jobs in which that is near, in reports as they are.
@@ -210,7 +212,7 @@ static bool is_by_design(const struct truth_job *j, const struct jp_finding *f)
     if (f->kind == JP_FINDING_IMBALANCE)
         return x->last_stage > 0 && j->truth.fault != SIMJOB_SLOW_STAGE;
     if ((f->kind == JP_FINDING_LATE_RANK || finding_is_stall(f->kind)) &&
-        (j->truth.fault == SIMJOB_THROTTLE || simjob_late_node(j->truth.fault)))
+        simjob_late_node(j->truth.fault))
         return truth_names_node(j, f); /* part of it */
     return is_network(f) && x->tenants > 0;
 }
@@ -220,6 +222,28 @@ struct said {
     double cost; /* GPU time lost */
     double gain; /* what the run would be shorter by */
 };
+
+/* Returns the share of the GPUs that a cost is told of: a late rank costs the
+ * others, a slow network all. */
+static double share_that_waits(const struct truth_job *j)
+{
+    uint32_t late;
+
+    switch (j->truth.fault) {
+    case SIMJOB_SLOW_LINK:
+    case SIMJOB_SLOW_RAIL:
+    case SIMJOB_DRIFT:
+    case SIMJOB_TURNS:
+        late = 0;
+        break;
+    case SIMJOB_TWO_LATE:
+        late = 2;
+        break;
+    default:
+        late = truth_late_ranks(j);
+    }
+    return 1 - (double) late / simjob_ranks(&j->shape);
+}
 
 static void add_said(double *sum, double share)
 {
@@ -392,7 +416,7 @@ static struct pool_answer run_one(const void *arg, uint64_t seed,
         if (way == JUDGE)
             truth_by_judge(result, insight);
         a = answer_of(&j, &insight->findings, way, &said);
-        one.told[way] = said.cost;
+        one.told[way] = said.cost / share_that_waits(&j);
         if (way == BOTH)
             one.gain = said.gain;
         if (way == JUDGE && !(insight->judge && insight->judge->usable))
