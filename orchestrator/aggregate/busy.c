@@ -473,12 +473,11 @@ static const struct clockmap_node *clock_of(const struct build *b,
     return clockmap_find(b->clocks, busy->host, strlen(busy->host));
 }
 
-/* Start of a process' slot k on the common clock. */
-static uint64_t slot_begin(const struct build *b, const struct busy *busy,
-                           unsigned k)
+/* Start of a process' slot k on the common clock. clock: of its node. */
+static uint64_t slot_begin(const struct clockmap_node *clock,
+                           const struct busy *busy, unsigned k)
 {
-    return clockmap_us(clock_of(b, busy), (busy->slots.first + k)
-                                              << busy->slots.shift);
+    return clockmap_us(clock, (busy->slots.first + k) << busy->slots.shift);
 }
 
 /* Finds the narrowest common width of slices that needs few enough of them, and
@@ -492,8 +491,9 @@ static unsigned find_slices(const struct build *b, const struct busy *const *at)
     for (size_t i = 0; i < r->n_busy; i++)
         if (is_told(&r->busy[i]) && at[i]->slots.n) {
             const struct busy_slots *s = &at[i]->slots;
-            uint64_t begin = slot_begin(b, at[i], 0);
-            uint64_t end = slot_begin(b, at[i], s->n - 1) +
+            const struct clockmap_node *clock = clock_of(b, at[i]);
+            uint64_t begin = slot_begin(clock, at[i], 0);
+            uint64_t end = slot_begin(clock, at[i], s->n - 1) +
                            (UINT64_C(1) << s->shift);
 
             shift = s->shift > shift ? s->shift : shift;
@@ -529,7 +529,7 @@ static void fill_row(const struct build *b, size_t i, const struct busy *busy,
     row->from_us = clockmap_us(clock, busy->from_us);
     row->to_us = clockmap_us(clock, busy->to_us);
     for (unsigned k = 0; k < s->n; k++) {
-        uint64_t begin = slot_begin(b, busy, k) - r->busy_from_us;
+        uint64_t begin = slot_begin(clock, busy, k) - r->busy_from_us;
         size_t at = (size_t) (begin >> shift);
         uint64_t edge = (uint64_t) (at + 1) << shift, us = s->us[k];
 
