@@ -19,6 +19,7 @@
 #include "common/child.h"
 #include "common/fileio.h"
 #include "common/ownplace.h"
+#include "tests/common/skip.h"
 #include "tests/common/tempdir.h"
 
 enum { HIM = 12345, SHE = 12346 };
@@ -127,7 +128,7 @@ static void test_makers(void **state)
     struct jp_error err;
 
     if (geteuid() != 0)
-        skip();
+        skip_check("only root can make files of two users");
     put_tree(*state);
     assert_int_equal(fileio_write(file, "x", 1, &err), -1);
     assert_int_equal(fileio_write(link, "x", 1, &err), -1);
@@ -171,7 +172,7 @@ static void test_late(void **state)
     struct jp_error err;
 
     if (geteuid() != 0)
-        skip();
+        skip_check("only root can make files of two users");
     put_tree(*state);
     late.path = link;
     late.to = "../his";
@@ -201,7 +202,7 @@ static void test_tree(void **state)
     char *beside = tempdir_path(*state, "own/beside");
 
     if (geteuid() != 0)
-        skip();
+        skip_check("only root can make files of two users");
     put_folder(*state, "own", 0700, 0);
     put_folder(*state, "own/his", 0700, HIM);
     assert_int_equal(fileio_write(beside, "x", 1, NULL), 0);
@@ -344,7 +345,7 @@ static void open_hers(const char *dir)
 static void test_hers(void **state)
 {
     if (geteuid() != 0)
-        skip();
+        skip_check("only root can make files of two users");
     put_world(*state);
     as(SHE, open_hers, *state);
 }
@@ -424,7 +425,7 @@ static void test_made(void **state)
     char *roots = tempdir_path(*state, "roots");
 
     if (geteuid() != 0)
-        skip();
+        skip_check("only root can make files of two users");
     put_world(*state);
     put_link(*state, "his/to-file", "../home/out/file", HIM);
     put_link(*state, "his/to-roots", "../roots", HIM);
@@ -495,7 +496,7 @@ static void test_held(void **state)
     char *project = tempdir_path(*state, "project");
 
     if (geteuid() != 0)
-        skip();
+        skip_check("only root can make files of two users");
     put_world(*state);
     assert_int_equal(chown(project, HIM, SHE) | chmod(project, 02770), 0);
     as(SHE, hold_hers, *state);

@@ -24,6 +24,7 @@
 #include <cmocka.h>
 
 #include "common/ownproc.h"
+#include "tests/common/skip.h"
 #include "tests/common/tempdir.h"
 
 enum { HIM = 12345 };
@@ -362,10 +363,8 @@ static void processes_of_others(void **state)
         {HIM, HIM, HIM}, {HIM, 0, 0}, {0, HIM, 0}, {0, 0, HIM}};
 
     (void) state;
-    if (getuid() != 0) {
-        print_message("# skipped: only root has processes of two users\n");
-        skip();
-    }
+    if (getuid() != 0)
+        skip_check("only root has processes of two users");
     for (size_t i = 0; i < 4; i++) {
         pid_t pid = start(uids[i][0], uids[i][1], uids[i][2]);
         struct ownproc_name name = name_of(pid);
@@ -422,10 +421,8 @@ static void older_kernels(void **state)
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
-    if (WEXITSTATUS(status) == 77) {
-        print_message("# skipped: no seccomp filters here\n");
-        skip();
-    }
+    if (WEXITSTATUS(status) == 77)
+        skip_check("no seccomp filters here");
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
@@ -528,10 +525,8 @@ static void numbers_are_used_again(void **state)
         }
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFEXITED(status));
-        if (WEXITSTATUS(status) == 77) {
-            print_message("# skipped: no PID namespaces here\n");
-            skip();
-        }
+        if (WEXITSTATUS(status) == 77)
+            skip_check("no PID namespaces here");
         assert_int_equal(WEXITSTATUS(status), 0);
     }
 }

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
+#include "tests/common/skip.h"
 #include "tests/common/tempdir.h"
 
 enum { OTHER = 64901 }; /* a uid without a name */
@@ -232,7 +233,7 @@ static void test_other_user(void **state)
 
     (void) state;
     if (geteuid() != 0)
-        skip();
+        skip_check("only root has processes of two users");
     pid = serve(OTHER, &where);
     assert_int_equal(connect_to(&where, (uid_t) -1, &stranger, &err), -1);
     assert_true(stranger);

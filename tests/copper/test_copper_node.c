@@ -18,6 +18,7 @@
 #include "plugins/copper/copper_flags.h"
 #include "plugins/copper/copper_mount.h"
 #include "plugins/copper/copper_work.h"
+#include "tests/common/skip.h"
 #include "tests/common/tempdir.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
@@ -242,7 +243,7 @@ static void test_mount_point(void **state)
     char *his, *point, *sticky, *own;
 
     if (geteuid() != 0)
-        skip();
+        skip_check("only root can make files of two users");
     his = make(*state, "his", 0755, HIM);
     point = make(*state, "his/point", 0700, 0);
     sticky = make(*state, "sticky", 01777, 0);

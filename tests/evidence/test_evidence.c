@@ -29,6 +29,7 @@
 #include "orchestrator/evidence/evidence.h"
 #include "orchestrator/evidence/hangstacks.h"
 #include "plugins/module.h"
+#include "tests/common/skip.h"
 #include "tests/common/tempdir.h"
 
 /* --- the process that hangs ----------------------------------------------- */
@@ -370,7 +371,7 @@ static void stacks_are_real(void **state)
 
     if (!has_tool("eu-stack")) {
         free(folder);
-        skip();
+        skip_check("no eu-stack here");
     }
     start(s, NULL);
     s->beat->gap_us = 0;
@@ -756,10 +757,8 @@ static void root_takes_no_path(void **state)
     const char *const variables[] = {path, NULL};
     struct evidence_order order;
 
-    if (geteuid() != 0) {
-        print_message("# skipped: not root\n");
-        skip();
-    }
+    if (geteuid() != 0)
+        skip_check("only root can make files of two users");
     put_py_spy(s, path, sizeof(path));
     start(s, variables);
     order = order_of(s);
@@ -793,10 +792,8 @@ static void anothers_process(void **state)
     struct proclook_task tasks[4];
     struct evidence_order order;
 
-    if (geteuid() != 0) {
-        print_message("# skipped: only root has processes of two users\n");
-        skip();
-    }
+    if (geteuid() != 0)
+        skip_check("only root has processes of two users");
     put_py_spy(s, path, sizeof(path));
     assert_int_equal(chmod(s->dir, 0755), 0);
     assert_int_equal(chmod(s->beat_file, 0666), 0);

@@ -24,6 +24,7 @@
 #include "common/knob.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/evidence/evidence.h"
+#include "tests/common/skip.h"
 
 static const char text_answer[] =
     "NCCL version 2.30.7 compiled with CUDA 13.0\n"
@@ -713,10 +714,8 @@ static void foreign_listener(void **state)
                  {"::ffff:127.0.0.1", "127.0.0.1"}};
 
     (void) state;
-    if (geteuid() != 0) {
-        print_message("# skipped: only root has processes of two users\n");
-        skip();
-    }
+    if (geteuid() != 0)
+        skip_check("only root has processes of two users");
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct jp_error err = {""};
         struct listener l;
@@ -778,8 +777,8 @@ static void not_the_steps(void **state)
     int fd;
 
     (void) state;
-    if (getenv("JP_MEMCHECK")) /* a process has memcheck's environment there */
-        return;
+    if (getenv("JP_MEMCHECK"))
+        skip_check("a process has memcheck's environment");
     setenv("SLURM_STEP_ID", strchr(id, '=') + 1, 1);
     listen_as(&theirs, geteuid(), "127.0.0.1", other);
     listen_as(&ours, geteuid(), "127.0.0.1", job);

@@ -14,6 +14,7 @@
 
 #include "common/fileio.h"
 #include "orchestrator/gc/gc.h"
+#include "tests/common/skip.h"
 #include "tests/common/tempdir.h"
 
 enum { HIM = 1, HER = 2 }; /* "daemon" and "bin" everywhere */
@@ -119,7 +120,7 @@ static void test_others(void **state)
     char name[20];
 
     if (geteuid() != 0)
-        skip();
+        skip_check("only root can make files of two users");
     put_jobs(*state, "a", HIM, 200);
     put_jobs(*state, "b", HER, 5);
     put_jobs(*state, "c", 0, 50);
@@ -154,7 +155,7 @@ static void test_names(void **state)
     struct gc_result r;
 
     if (geteuid() != 0)
-        skip();
+        skip_check("only root can make files of two users");
     assert_int_equal(mkdir(folder, 0755), 0);
     for (unsigned i = 0; i < 1000; i++) {
         char *one = text_format("%s/%u", folder, i);
@@ -185,7 +186,7 @@ static void test_nameless(void **state)
     struct gc_result r;
 
     if (geteuid() != 0)
-        skip();
+        skip_check("only root can make files of two users");
     for (unsigned i = 0; i < 1000; i++) {
         char *one = text_format("%s/%u", (char *) *state, i);
 

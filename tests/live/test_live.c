@@ -21,6 +21,7 @@
 #include "common/knob.h"
 #include "orchestrator/live/live.h"
 #include "orchestrator/live/livewant.h"
+#include "tests/common/skip.h"
 #include "tests/common/tempdir.h"
 #include "tests/live/alerts.h"
 #include "tests/live/growtask.h"
@@ -522,7 +523,7 @@ static void runs_the_command(void **state)
              "%s.tmp && /bin/mv %s.tmp %s",
              out, out, out, out);
     if (strlen(command) > 250) /* TMPDIR is long */
-        skip();
+        skip_check("the name of the temporary folder is too long");
     begin(&s, state, command);
     hang(&s);
     run(&s, 100, 180);
@@ -548,7 +549,7 @@ static void kills_a_command_that_stays(void **state)
     snprintf(command, sizeof(command), "/bin/sleep 1000 & echo $! > %s; wait",
              out);
     if (strlen(command) > 250)
-        skip();
+        skip_check("the name of the temporary folder is too long");
     begin(&s, state, command);
     hang(&s);
     run(&s, 100, 170);

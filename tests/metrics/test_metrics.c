@@ -18,6 +18,7 @@
 
 #include "common/fileio.h"
 #include "orchestrator/metrics/metrics.h"
+#include "tests/common/skip.h"
 #include "tests/common/tempdir.h"
 #include "tests/metrics/check_metrics.h"
 
@@ -624,7 +625,7 @@ static void test_collect_whose(void **state)
          *text = tempdir_path(*state, "text");
 
     if (geteuid() != 0)
-        skip();
+        skip_check("only root can write files of several users");
     assert_int_equal(mkdir(spool, 0755) | chmod(spool, 01777), 0);
     assert_int_equal(mkdir(text, 0755), 0);
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -739,14 +740,14 @@ static void test_collect_turns(void **state)
     struct jp_error err;
 
     if (geteuid() != 0)
-        skip();
+        skip_check("only root can write files of several users");
     setpwent();
     while (n < MOST && (pw = getpwent()))
         if (pw->pw_uid > 0 && pw->pw_uid < 1000)
             uids[n++] = pw->pw_uid;
     endpwent();
     if (n < FLOODERS + 4)
-        skip();
+        skip_check("too few users in the system");
     assert_int_equal(mkdir(spool, 0755) | chmod(spool, 01777), 0);
     assert_int_equal(mkdir(text, 0755), 0);
     /* the first ones flood, before and after the others come */
@@ -799,7 +800,7 @@ static void test_collect_parts(void **state)
     struct jp_error err;
 
     if (geteuid() != 0)
-        skip();
+        skip_check("only root can write files of several users");
     assert_int_equal(mkdir(spool, 0755) | chmod(spool, 01777), 0);
     assert_int_equal(mkdir(text, 0755), 0);
     for (unsigned i = 0; i < METRICSCOLLECT_FILES + 30; i++) {

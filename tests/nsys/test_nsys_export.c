@@ -18,6 +18,7 @@
 
 #include "common/fileio.h"
 #include "orchestrator/nsys/nsys.h"
+#include "tests/common/skip.h"
 #include "tests/common/tempdir.h"
 
 /* `nsys export ... --output=FILE REPORT`: records its arguments and copies the
@@ -105,7 +106,7 @@ static void test_which(void **state)
     int nice_as;
 
     if (!nsys_sql_built())
-        skip();
+        skip_check("this build cannot read SQLite");
     put(state, "raw/n1/a.nsys-rep", "x");
     put(state, "raw/n1/fresh.nsys-rep", "x");
     put(state, "raw/n1/fresh.sqlite", "mine");
@@ -137,7 +138,7 @@ static void test_fails(void **state)
     struct nsys_export_done done;
 
     if (!nsys_sql_built())
-        skip();
+        skip_check("this build cannot read SQLite");
     put(state, "raw/n1/bad.nsys-rep", "x");
     done = export_all(1, 60000);
     assert_int_equal(done.failed, 1);
@@ -150,7 +151,7 @@ static void test_hangs(void **state)
     struct nsys_export_done done;
 
     if (!nsys_sql_built())
-        skip();
+        skip_check("this build cannot read SQLite");
     put(state, "raw/n1/hang1.nsys-rep", "x");
     put(state, "raw/n1/hang2.nsys-rep", "x");
     put(state, "raw/n1/hang3.nsys-rep", "x");
@@ -169,7 +170,7 @@ static void test_program(void **state)
     char *path;
 
     if (!nsys_sql_built())
-        skip();
+        skip_check("this build cannot read SQLite");
     put(state, "raw/n1/a.nsys-rep", "x");
     put(state, "raw/n1/nsys.path", program);
     path = tempdir_path(*state, "raw/n1/nsys.path");
