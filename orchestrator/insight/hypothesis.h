@@ -30,6 +30,7 @@
         .question = "Is a rank late on its own, so that the others wait?",     \
         .unit = JP_HYPOTHESIS_SHARE,                                           \
         .of = "of the run's time",                                             \
+        .of_operations = true,                                                 \
         .most = 1,                                                             \
         .family = JP_HYPOTHESIS_WAITS,                                         \
         .clear = "no rank that costs %s",                                      \
@@ -42,6 +43,7 @@
         .question = "Do all ranks of a node make the others wait?",            \
         .unit = JP_HYPOTHESIS_SHARE,                                           \
         .of = "of the run's time",                                             \
+        .of_operations = true,                                                 \
         .most = 1,                                                             \
         .family = JP_HYPOTHESIS_WAITS,                                         \
         .todo = "profile a longer run, on two nodes or more")                  \
@@ -54,6 +56,7 @@
                     "the others wait?",                                        \
         .unit = JP_HYPOTHESIS_US,                                              \
         .of = "one of several stalls",                                         \
+        .of_operations = true,                                                 \
         .clear = "no recurring stall over %s",                                 \
         .none = "no recurring stalls",                                         \
         .name = "stalls",                                                      \
@@ -67,6 +70,7 @@
                     "suggest?",                                                \
         .unit = JP_HYPOTHESIS_SHARE,                                           \
         .of = "longer than expected",                                          \
+        .of_operations = true,                                                 \
         .family = JP_HYPOTHESIS_NETWORK,                                       \
         .clear = "network no more than %s slower than expected",               \
         .none = "network as fast as expected",                                 \
@@ -81,6 +85,7 @@
                     "this step?",                                              \
         .unit = JP_HYPOTHESIS_SHARE,                                           \
         .of = "longer than its peers take",                                    \
+        .of_operations = true,                                                 \
         .family = JP_HYPOTHESIS_NETWORK,                                       \
         .clear = "no link %s slower than its peers",                           \
         .none = "no link slower than its peers",                               \
@@ -93,6 +98,7 @@
         .question = "Did the network become slower during the run?",           \
         .unit = JP_HYPOTHESIS_SHARE,                                           \
         .of = "longer than before",                                            \
+        .of_operations = true,                                                 \
         .family = JP_HYPOTHESIS_NETWORK,                                       \
         .clear = "no drift over %s",                                           \
         .none = "no drift",                                                    \
@@ -104,6 +110,7 @@
         .question = "Did an operation never end?",                             \
         .unit = JP_HYPOTHESIS_US,                                              \
         .of = "in flight",                                                     \
+        .of_operations = true,                                                 \
         .name = "hangs",                                                       \
         .todo = "record with mode recorder, within a step")                    \
     ROW(JP_HYPOTHESIS_CRASH,                                                   \
@@ -120,6 +127,7 @@
                     "the others?",                                             \
         .unit = JP_HYPOTHESIS_TIMES,                                           \
         .of = "the mean of its communicator",                                  \
+        .of_operations = true,                                                 \
         .todo = "record Send and Recv (p2p=on)")                               \
     ROW(JP_HYPOTHESIS_STAGE_IMBALANCE,                                         \
         .key = "stage_imbalance",                                              \
@@ -127,6 +135,7 @@
         .question = "Does a pipeline wait for one of its stages?",             \
         .unit = JP_HYPOTHESIS_SHARE,                                           \
         .of = "of the run's time",                                             \
+        .of_operations = true,                                                 \
         .most = 1,                                                             \
         .family = JP_HYPOTHESIS_WAITS,                                         \
         .todo = "record Send and Recv (p2p=on)")                               \
@@ -137,6 +146,7 @@
                     "in particular causes it?",                                \
         .unit = JP_HYPOTHESIS_SHARE,                                           \
         .of = "of the run's GPU time",                                         \
+        .of_operations = true,                                                 \
         .most = 1,                                                             \
         .todo = "profile a longer run, with fewer filters")                    \
     ROW(JP_HYPOTHESIS_SMALL_MESSAGES,                                          \
@@ -146,6 +156,7 @@
                     "network's time?",                                         \
         .unit = JP_HYPOTHESIS_SHARE,                                           \
         .of = "of the network's time",                                         \
+        .of_operations = true,                                                 \
         .most = 1,                                                             \
         .todo = "profile a longer run, with min_size=0")                       \
     ROW(JP_HYPOTHESIS_TOPOLOGY,                                                \
@@ -212,8 +223,9 @@ struct jp_hypothesis {
     const char *title;    /* of a row of a table */
     const char *question; /* one plain sentence */
     enum jp_hypothesis_unit unit;
-    const char *of; /* a phrase: what the smallest effect measures */
-    double most;    /* no effect can be that large; 0: there is no bound */
+    const char *of;     /* a phrase: what the smallest effect measures */
+    bool of_operations; /* about operations: no answer without their records */
+    double most;        /* no effect can be that large; 0: there is no bound */
     enum jp_hypothesis_family family;
     const char *clear; /* the card's words for not found, with one %s for the
                           smallest effect; NULL: none */

@@ -804,9 +804,10 @@ static int analyse_result(struct jp_insight *x, const struct jp_nodes *nodes,
     if (rc == 0 && x->judged &&
         (!has_hang(&x->findings) || r->quality.recordings))
         rc = compare_ranks(x, r, p, expectation);
-    for (int i = 0; !r->quality.records && i < JP_HYPOTHESIS_CRASH; i++)
-        hypothesis_set(h, (enum jp_hypothesis_id) i, JP_HYPOTHESIS_NOT_JUDGED,
-                       NAN, "no record");
+    for (int i = 0; !r->quality.records && i < JP_N_HYPOTHESES; i++)
+        if (hypotheses_table[i].of_operations)
+            hypothesis_set(h, (enum jp_hypothesis_id) i,
+                           JP_HYPOTHESIS_NOT_JUDGED, NAN, "no record");
     answer_rest(h, r->quality.shared_ranks && r->quality.twin_recordings
                        ? "two communicators have one id"
                    : r->quality.shared_ranks

@@ -165,6 +165,16 @@ static void test_nothing(void **state)
     x = insight_run(NULL, NULL, &none, NULL);
     assert_non_null(x);
     assert_int_equal(x->findings.n, 0);
+    for (int i = 0; i < JP_N_HYPOTHESES; i++) {
+        const char *why =
+            hypothesis_why(&x->hypotheses, (enum jp_hypothesis_id) i);
+
+        assert_false(
+            hypotheses_table[i].of_operations &&
+            hypothesis_judged(&x->hypotheses, (enum jp_hypothesis_id) i));
+        assert_true(!strcmp(why, "no record") ==
+                    hypotheses_table[i].of_operations);
+    }
     insight_destroy(x);
     ops_destroy(none.ops);
     assert_int_equal(find(&kind, &f), 0);
