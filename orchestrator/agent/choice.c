@@ -117,7 +117,8 @@ static void known_fini(struct known *known)
 }
 
 /* Collects the ranges of releases that the backend must not profile. */
-static int decline(const struct known *known, struct launch_choice *choice)
+static int decline_releases(const struct known *known,
+                            struct launch_choice *choice)
 {
     char ranges[512] = "";
 
@@ -144,7 +145,7 @@ static int ask_known(const struct jp_plan *plan, struct known *known,
         lines_add(&t.remarks, NULL, "%s", known->complaints) < 0)
         t.no_memory = true;
     collect_issues(plan, choice, &known->list, &t);
-    if (decline(known, choice) < 0)
+    if (decline_releases(known, choice) < 0)
         t.no_memory = true;
     free(choice->known);
     free(choice->remarks);
@@ -161,7 +162,7 @@ static int ask_known(const struct jp_plan *plan, struct known *known,
 /* --- the backend ---------------------------------------------------------- */
 
 /* The name of the backend for this mode. */
-static const char *wanted(const struct plan_side *side)
+static const char *wanted_backend(const struct plan_side *side)
 {
     const struct jp_mode *mode = &side->grammar->modes[side->mode];
 
@@ -200,7 +201,7 @@ static uint32_t release_of(const struct jp_plan *plan,
 }
 
 /* Whether path is a regular file that we can open. NULL: no. */
-static bool readable(const char *path)
+static bool is_readable_file(const char *path)
 {
     int fd = path ? fileio_open_regular(path, true, NULL) : -1;
 
@@ -250,7 +251,7 @@ static void set_library(const struct jp_plan *plan, bool is_own,
      * nodes, so its existence cannot be checked here. Its release is known only
      * if it is the site's library. */
     choice->input.library = own ? own : sites;
-    choice->input.library_exists = own || readable(sites);
+    choice->input.library_exists = own || is_readable_file(sites);
     choice->input.release =
         !own || is_same(own, sites) ? release_of(plan, about) : 0;
 }
@@ -308,7 +309,7 @@ static int choose_own(const struct jp_plan *plan, struct known *known,
         return 0;
     if (try_backend(plan, own->about.name, true, known, choice, why) < 0)
         return -1;
-    if (strcmp(own->about.name, wanted(&plan->sides[OPTION_NCCL])) != 0)
+    if (strcmp(own->about.name, wanted_backend(&plan->sides[OPTION_NCCL])) != 0)
         error_set(why,
                   CHOICE_LIBRARY " in the environment names a library of "
                                  "%s (force=1 replaces it)",
@@ -327,8 +328,8 @@ static int choose_backend(const struct jp_plan *plan, struct known *known,
 
     if (own)
         return own > 0 ? 0 : -1;
-    if (try_backend(plan, wanted(&plan->sides[OPTION_NCCL]), false, known,
-                    choice, why) == 0)
+    if (try_backend(plan, wanted_backend(&plan->sides[OPTION_NCCL]), false,
+                    known, choice, why) == 0)
         return 0;
     if (choice->backend) {
         fallback = choice->backend->planner->fallback;

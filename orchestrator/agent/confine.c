@@ -92,15 +92,15 @@ const struct confine_row confine_rows[] = {
 const size_t n_confine_rows = sizeof(confine_rows) / sizeof(*confine_rows);
 
 /* Milliseconds as seconds, rounded up. */
-static uint32_t seconds(uint64_t ms)
+static uint32_t seconds_of_ms(uint64_t ms)
 {
     return (uint32_t) ((ms + 999) / 1000);
 }
 
 uint32_t confine_life_s(const struct jp_policy *policy, bool has_runner)
 {
-    return seconds((uint64_t) policy->watcher_life_ms +
-                   policy->alldone_wait_ms + policy->report_limit_ms) +
+    return seconds_of_ms((uint64_t) policy->watcher_life_ms +
+                         policy->alldone_wait_ms + policy->report_limit_ms) +
            (has_runner ? CEILING_KILL_WAIT_S : 0) +
            confine_rows[CONFINE_WATCHER].life_s;
 }
@@ -113,12 +113,12 @@ static uint32_t report_cpu_s(const struct jp_policy *policy)
                                               : JP_REPORT_THREADS_MAX;
 
     return confine_rows[CONFINE_WATCHER].cpu_s +
-           threads * seconds(policy->report_limit_ms);
+           threads * seconds_of_ms(policy->report_limit_ms);
 }
 
 /* Sets a limit, but never raises the current one. soft: the limit of this
  * process. hard: the limit up to which a successor may raise it. -1: errno. */
-static int limit(int what, uint64_t soft, uint64_t hard)
+static int lower_limit(int what, uint64_t soft, uint64_t hard)
 {
     struct rlimit now;
 
@@ -175,9 +175,10 @@ int confine_self(enum confine_role role, const struct jp_policy *policy,
                                             : row->life_s;
     int rc = 0;
 
-    if (limit(RLIMIT_CPU, cpu_s, hard_cpu_s(role, cpu_s)) < 0)
+    if (lower_limit(RLIMIT_CPU, cpu_s, hard_cpu_s(role, cpu_s)) < 0)
         rc = error_set(err, "no limit of CPU time: %s", strerror(errno));
-    if (!IS_SANITIZED && limit(RLIMIT_AS, row->as_bytes, hard_as(role)) < 0)
+    if (!IS_SANITIZED &&
+        lower_limit(RLIMIT_AS, row->as_bytes, hard_as(role)) < 0)
         rc = error_set(err, "no limit of memory: %s", strerror(errno));
     if (life_s && confine_timer(life_s * 1000, err) < 0)
         rc = -1;

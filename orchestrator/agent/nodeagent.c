@@ -124,7 +124,7 @@ static uint64_t cpu_us(const struct loop *loop)
 
 /* Charges a module for the part that ends now. others: CPU time of its other
  * processes when the part began. */
-static void charge(struct loop *loop, struct running *r, uint64_t others)
+static void charge_module(struct loop *loop, struct running *r, uint64_t others)
 {
     uint64_t part_ns = take_part(loop), now = others_us(r), heap;
 
@@ -382,9 +382,9 @@ static void follow_fd(struct loop *loop, size_t i)
 }
 
 /* Calls one function of a module and charges the module for it. */
-static void call(struct loop *loop, size_t i,
-                 int (*what)(void *, const struct module_time *,
-                             struct jp_error *))
+static void call_module(struct loop *loop, size_t i,
+                        int (*what)(void *, const struct module_time *,
+                                    struct jp_error *))
 {
     struct running *r = &loop->running[i];
     struct module_time now = look_at_clocks(loop);
@@ -396,7 +396,7 @@ static void call(struct loop *loop, size_t i,
         note_failure(loop, r, &err);
     r->calls++;
     follow_fd(loop, i);
-    charge(loop, r, others);
+    charge_module(loop, r, others);
 }
 
 /* The module's own period, else the step's, else the default. */
@@ -428,7 +428,7 @@ static void start_modules(struct loop *loop)
         if (!r->state && *err.text)
             note_failure(loop, r, &err);
         follow_fd(loop, i);
-        charge(loop, r, 0);
+        charge_module(loop, r, 0);
     }
 }
 
@@ -441,9 +441,9 @@ static void end_modules(struct loop *loop)
 
         if (!r->state)
             continue;
-        call(loop, i, r->module->tick);
+        call_module(loop, i, r->module->tick);
         r->module->finish(r->state);
-        charge(loop, r, others_us(r));
+        charge_module(loop, r, others_us(r));
     }
     write_record(loop);
     for (size_t i = 0; i < loop->n; i++)
@@ -480,7 +480,7 @@ static void set_timer(struct loop *loop)
 }
 
 /* Whether only its descriptor has news for the module. */
-static bool rests(const struct running *r)
+static bool module_rests(const struct running *r)
 {
     return r->state && r->module->rests && r->module->rests(r->state);
 }
@@ -493,14 +493,14 @@ static void run_due(struct loop *loop, uint64_t now_ms)
 
         if (!r->state || r->next_ms > now_ms)
             continue;
-        call(loop, i, r->module->tick);
+        call_module(loop, i, r->module->tick);
         keep_budget(loop, r, now_ms);
         keep_memory(loop, r);
         /* missed samples are skipped, not made up for */
         r->next_ms += r->period_ms;
         if (r->next_ms <= now_ms)
             r->next_ms = now_ms + r->period_ms;
-        if (rests(r) && r->next_ms < now_ms + MODULE_REST_MS)
+        if (module_rests(r) && r->next_ms < now_ms + MODULE_REST_MS)
             r->next_ms = now_ms + MODULE_REST_MS;
         if (r->state && r->module->is_over && r->module->is_over(r->state))
             loop->over = true;
@@ -510,7 +510,7 @@ static void run_due(struct loop *loop, uint64_t now_ms)
 
 /* Checks whether the step is over: its directory is gone, or its report
  * exists. */
-static void look(struct loop *loop, uint64_t now_ms)
+static void look_at_step(struct loop *loop, uint64_t now_ms)
 {
     const char *dir = loop->agent->place.dir;
 
@@ -532,8 +532,8 @@ static void call_readable(struct loop *loop, size_t i)
     struct running *r = &loop->running[i];
     uint64_t soon_ms = clock_mono_ms() + r->period_ms;
 
-    call(loop, i, r->module->readable);
-    if (r->module->rests && !rests(r) && r->next_ms > soon_ms)
+    call_module(loop, i, r->module->readable);
+    if (r->module->rests && !module_rests(r) && r->next_ms > soon_ms)
         r->next_ms = soon_ms;
 }
 
@@ -562,7 +562,7 @@ static void wait_once(struct loop *loop)
 }
 
 /* Registers a descriptor with epoll. fd < 0: -1. */
-static int watch(const struct loop *loop, int fd, uint64_t id)
+static int watch_descriptor(const struct loop *loop, int fd, uint64_t id)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = id};
 
@@ -595,8 +595,9 @@ static int open_loop(struct loop *loop, struct jp_error *err)
     loop->epoll = epoll_create1(EPOLL_CLOEXEC);
     loop->signals = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
     loop->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (loop->epoll < 0 || watch(loop, loop->signals, ID_SIGNAL) < 0 ||
-        watch(loop, loop->timer, ID_TIMER) < 0)
+    if (loop->epoll < 0 ||
+        watch_descriptor(loop, loop->signals, ID_SIGNAL) < 0 ||
+        watch_descriptor(loop, loop->timer, ID_TIMER) < 0)
         return error_set(err, "no loop: %s", strerror(errno));
     return 0;
 }
@@ -624,7 +625,7 @@ int nodeagent_run(const struct nodeagent *agent, struct jp_error *err)
         uint64_t now_ms = clock_mono_ms();
 
         run_due(loop, now_ms);
-        look(loop, now_ms);
+        look_at_step(loop, now_ms);
         if (!loop->over)
             wait_once(loop);
     }

@@ -161,7 +161,7 @@ static void reset_environment(void)
 
 /* Loads the topology with everything that the job's cgroup hides, and with all
  * PCI devices: the report needs the whole node. */
-static int set_up(hwloc_topology_t topology, struct jp_error *err)
+static int load_topology(hwloc_topology_t topology, struct jp_error *err)
 {
     const unsigned long flags = HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED;
 
@@ -198,7 +198,7 @@ static char *snapshot_take(size_t *len, struct jp_error *err)
         error_set(err, "hwloc: %s", strerror(errno));
         return NULL;
     }
-    if (set_up(topology, err) < 0)
+    if (load_topology(topology, err) < 0)
         goto out;
     if (hwloc_topology_export_xmlbuffer(topology, &xml, &n, EXPORT_FLAGS) < 0 ||
         n <= 1) {
@@ -264,7 +264,7 @@ struct look {
 };
 
 /* Runs in the child (child.work) and leaves its result in shared memory. */
-static int look(void *arg, int fd)
+static int take_topology(void *arg, int fd)
 {
     struct look *out = arg;
     size_t len = 0;
@@ -283,10 +283,10 @@ static int look(void *arg, int fd)
 
 /* Fills xml by hwloc, in a child with a time limit. It takes tens of
  * milliseconds unless a driver hangs. */
-static void discover(struct xml *xml)
+static void discover_topology(struct xml *xml)
 {
     struct look *out = child_alloc(sizeof(*out));
-    const struct child child = {.work = look,
+    const struct child child = {.work = take_topology,
                                 .arg = out,
                                 .limit_ms = HWLOC_LIMIT_MS,
                                 .dies_with_us = true};
@@ -331,7 +331,7 @@ static void get_xml(const struct jp_nodehw *job, const struct jp_sitefile *site,
         return;
     }
     if (!named || read_site(named->value, job->node, xml) < 0)
-        discover(xml);
+        discover_topology(xml);
     if (xml->text && fileio_write(path, xml->text, xml->len, &xml->why) < 0)
         xml->source = JP_TOPO_NONE;
 }
@@ -369,8 +369,8 @@ static int write_hardware(const struct jp_nodehw *job, const char *path,
 /* Queries the drivers of GPUs and network adapters in a window. *nvml and *hcas
  * are owned by the caller. If NVML does not answer, /proc shows at least which
  * GPUs exist. */
-static int ask(const struct jp_sitefile *site, struct jp_nvml **nvml,
-               struct jp_hcas **hcas, struct jp_error *err)
+static int ask_drivers(const struct jp_sitefile *site, struct jp_nvml **nvml,
+                       struct jp_hcas **hcas, struct jp_error *err)
 {
     const struct sitefile_value *named = sitefile_find(site, "nvml_library");
 
@@ -402,7 +402,7 @@ int nodehw_make(const struct jp_nodehw *job, struct jp_error *err)
     /* srun reports errors in the site file */
     (void) plan_load_site(job->config, &site, NULL);
     get_xml(job, &site, xml_path, &xml);
-    if (ask(&site, &nvml, &hcas, err) == 0)
+    if (ask_drivers(&site, &nvml, &hcas, err) == 0)
         rc = write_hardware(job, path, &xml, nvml, hcas, err);
     if (rc == 0 && err)
         *err = xml.why;

@@ -104,7 +104,7 @@ static int check_path(const char *path, struct jp_error *err)
 }
 
 /* The hidden name of a directory: .../name becomes .../.name. Caller frees. */
-static char *hide(const char *path)
+static char *hidden_path(const char *path)
 {
     const char *base = strrchr(path, '/') + 1;
 
@@ -138,7 +138,7 @@ int place_find(const struct launch_facts *facts, const struct jp_plan *plan,
     shown = job_dir(plan, facts, err);
     if (!shown || check_path(shown, err) < 0)
         goto out;
-    place.job_dir = place.hidden ? hide(shown) : strdup(shown);
+    place.job_dir = place.hidden ? hidden_path(shown) : strdup(shown);
     place.final_dir =
         place.hidden ? text_format("%s/step-%s", shown, facts->names.step_id)
                      : strdup("");
@@ -304,7 +304,8 @@ static int write_owner(const char *step_dir, struct jp_error *err)
 
 /* Makes the job and step directories, and holds them. errno is ENOENT if the
  * job's directory vanished in between. */
-static int make_both(const struct launch_place *place, struct jp_error *err)
+static int make_both_folders(const struct launch_place *place,
+                             struct jp_error *err)
 {
     int at = ownplace_make(place->job_dir, OWNPLACE_OURS, err);
     int rc, saved;
@@ -379,7 +380,7 @@ int place_make(struct launch_place *place, const struct launch_facts *facts,
      * hidden profile between our two mkdir calls. Try again then. */
     for (int i = 0; i < 3 && rc < 0; i++) {
         errno = 0;
-        rc = make_both(place, err);
+        rc = make_both_folders(place, err);
         if (rc < 0 && errno != ENOENT)
             break;
     }

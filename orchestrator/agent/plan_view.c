@@ -227,7 +227,7 @@ static int fill_lines(const struct launch *launch, struct plan_view *view,
 }
 
 /* Fills everything that needs no memory besides the two arrays. */
-static void fill(const struct launch *launch, struct plan_view *view)
+static void fill_borrowed(const struct launch *launch, struct plan_view *view)
 {
     const struct plan_side *side = &launch->plan->sides[OPTION_NCCL];
     const struct plan_value *release = plan_find(side, "nccl");
@@ -273,7 +273,7 @@ int plan_view_make(const struct launch *launch, struct plan_view *out,
         error_set(err, "out of memory");
         goto fail;
     }
-    fill(launch, &view);
+    fill_borrowed(launch, &view);
     if (fill_lines(launch, &view, err) < 0)
         goto fail;
     *out = view;
@@ -489,7 +489,7 @@ static void add_node(struct text_cells *t, const struct jp_jobshape *shape)
 }
 
 /* A prefix for figures that the user's own variables may change. */
-static const char *without(const struct plan_view *view)
+static const char *without_prefix(const struct plan_view *view)
 {
     return view->without ? "without your variables: " : "";
 }
@@ -515,7 +515,7 @@ static void add_memory(struct text_cells *t, const struct plan_view *view)
 
     text_cells_add(t, "memory");
     if (f->memory_bytes)
-        text_cells_add(t, "%s%s a rank, %s a node%s", without(view),
+        text_cells_add(t, "%s%s a rank, %s a node%s", without_prefix(view),
                        FIG_BYTES(f->memory_bytes), FIG_BYTES(node),
                        share_text(share, sizeof(share), node,
                                   view->shape.step_memory_bytes,
@@ -526,7 +526,7 @@ static void add_memory(struct text_cells *t, const struct plan_view *view)
     if (f->reserved_bytes > f->memory_bytes) {
         text_cells_add(t, "address");
         text_cells_add(t, "%s%s a rank, %s a node; most of it is never touched",
-                       without(view), FIG_BYTES(f->reserved_bytes),
+                       without_prefix(view), FIG_BYTES(f->reserved_bytes),
                        FIG_BYTES(plan_view_node(view, f->reserved_bytes)));
     }
 }
@@ -544,11 +544,12 @@ static void add_disk(struct text_cells *t, const struct plan_view *view)
     if (!f->disk_bytes)
         text_cells_add(t, "unknown; disk=%s", FIG_BYTES(view->disk_bytes));
     else if (!step)
-        text_cells_add(t, "%s%s a rank; disk=%s for the step", without(view),
-                       FIG_BYTES(f->disk_bytes), FIG_BYTES(view->disk_bytes));
+        text_cells_add(t, "%s%s a rank; disk=%s for the step",
+                       without_prefix(view), FIG_BYTES(f->disk_bytes),
+                       FIG_BYTES(view->disk_bytes));
     else
         text_cells_add(
-            t, "%s%s a rank, %s the step%s%s", without(view),
+            t, "%s%s a rank, %s the step%s%s", without_prefix(view),
             FIG_BYTES(f->disk_bytes), FIG_BYTES(step),
             share_text(share, sizeof(share), step, view->disk_bytes, "disk="),
             view->disk_bytes ? FIG_BYTES(view->disk_bytes) : "");
@@ -587,16 +588,16 @@ static void add_records(struct text_cells *t, const struct plan_view *view)
     basis_text(basis, sizeof(basis), view);
     /* What is lost is more important than what is kept. */
     if (*f->lost)
-        text_cells_add(t, "%s%s", without(view), f->lost);
+        text_cells_add(t, "%s%s", without_prefix(view), f->lost);
     else if (!f->planned_ops)
         text_cells_add(t, "unknown");
     else if (f->kept_ops < f->planned_ops)
-        text_cells_add(t, "%s%s of %s operations of each rank%s", without(view),
-                       FIG_COUNT(f->kept_ops), FIG_COUNT(f->planned_ops),
-                       basis);
-    else
-        text_cells_add(t, "%sall %s operations of each rank%s", without(view),
+        text_cells_add(t, "%s%s of %s operations of each rank%s",
+                       without_prefix(view), FIG_COUNT(f->kept_ops),
                        FIG_COUNT(f->planned_ops), basis);
+    else
+        text_cells_add(t, "%sall %s operations of each rank%s",
+                       without_prefix(view), FIG_COUNT(f->planned_ops), basis);
     if (*f->lost && f->planned_ops) {
         text_cells_add(t, "%s", "");
         text_cells_add(t, "kept: %s of %s operations of each rank%s",
@@ -715,10 +716,10 @@ static void add_costs(struct text_cells *t, const struct plan_view *view)
             share, sizeof(share), " (%s of the step's on a node)",
             FIG_SHARE((double) node / (double) view->shape.step_memory_bytes));
     text_cells_add(t, "costs");
-    text_cells_add(t, "%s%s%s, %s of disk%s", without(view), memory, share,
-                   f->disk_bytes ? FIG_BYTES(step ? step : f->disk_bytes)
-                                 : "unknown",
-                   f->disk_bytes && !step ? " a rank" : "");
+    text_cells_add(
+        t, "%s%s%s, %s of disk%s", without_prefix(view), memory, share,
+        f->disk_bytes ? FIG_BYTES(step ? step : f->disk_bytes) : "unknown",
+        f->disk_bytes && !step ? " a rank" : "");
 }
 
 /* Prints what runs, what is set, what it costs, what is kept, and what may be

@@ -36,7 +36,7 @@ static int get_totals(const struct summary_file *s, struct plan_measured *m,
 
 /* Returns the value of a knob that was set in that run; "" otherwise. A default
  * is no wish of the user, and an invalid value is ignored. */
-static const char *setting(const struct summary_file *s, const char *key)
+static const char *setting_of_run(const struct summary_file *s, const char *key)
 {
     const struct jp_grammar *grammar = grammar_nccl();
     int knob = grammar_find_knob(grammar, key);
@@ -56,7 +56,7 @@ static const char *setting(const struct summary_file *s, const char *key)
 static void get_settings(const struct summary_file *s, struct plan_measured *m)
 {
     const char *mode = s->job.nccl_mode;
-    const char *iterations = setting(s, "iterations");
+    const char *iterations = setting_of_run(s, "iterations");
     int knob = grammar_find_knob(grammar_nccl(), "iterations");
 
     /* mode 0 is off, and plan recorded nothing */
@@ -66,8 +66,8 @@ static void get_settings(const struct summary_file *s, struct plan_measured *m)
     if (*iterations)
         knob_number(&grammar_nccl()->knobs[knob], iterations, &m->iterations,
                     NULL);
-    snprintf(m->release, sizeof(m->release), "%s", setting(s, "nccl"));
-    m->p2p_off = !strcmp(setting(s, "p2p"), "off");
+    snprintf(m->release, sizeof(m->release), "%s", setting_of_run(s, "nccl"));
+    m->p2p_off = !strcmp(setting_of_run(s, "p2p"), "off");
 }
 
 /* --- ranks --------------------------------------------------------------- */
@@ -128,7 +128,7 @@ static uint64_t ratio_up(uint64_t a, uint64_t b)
 }
 
 /* Scales a sum over the listed rows, as if the other rows were like them. */
-static uint64_t scaled(uint64_t sum, uint64_t listed, uint64_t left_out)
+static uint64_t scale_sum(uint64_t sum, uint64_t listed, uint64_t left_out)
 {
     double all = listed ? (double) sum / (double) listed *
                               ((double) listed + (double) left_out)
@@ -156,7 +156,7 @@ static int get_means(const struct summary_file *s, struct plan_measured *m,
     m->comms_estimated = m->left_out.comms > 0;
     /* the members of the communicators that are not listed */
     if (m->comms_estimated)
-        members = scaled(members, m->listed.comms, m->left_out.comms);
+        members = scale_sum(members, m->listed.comms, m->left_out.comms);
     m->mean = true;
     m->processes = tasks;
     m->colls = ratio_up(m->coll_records, tasks);
@@ -323,8 +323,8 @@ static void get_left_out(const struct summary_file *s, struct plan_measured *m)
 
 /* Finds all figures. Without records only the totals are there. The rows of the
  * long tables are sorted. */
-static int measure(struct summary_file *s, struct plan_measured *m,
-                   struct jp_error *err)
+static int measure_report(struct summary_file *s, struct plan_measured *m,
+                          struct jp_error *err)
 {
     if (get_totals(s, m, err) < 0)
         return -1;
@@ -358,7 +358,7 @@ enum jp_exit plan_measure(const char *step_dir, struct plan_measured *out,
     }
     if (summary_file_read(step_dir, SUMMARY_WHOLE, &s, err) < 0)
         goto out;
-    if (measure(&s, &m, err) < 0) {
+    if (measure_report(&s, &m, err) < 0) {
         error_wrap(err, "%s", m.path);
         goto out;
     }

@@ -129,7 +129,7 @@ static int take_step(struct job *job, const char *job_dir, const char *name)
 }
 
 /* Makes two steps, and all that either is joined with, one group. */
-static void join(struct job *job, size_t a, size_t b)
+static void join_groups(struct job *job, size_t a, size_t b)
 {
     size_t x = job->steps[a].group, y = job->steps[b].group;
     size_t from = x > y ? x : y, to = x > y ? y : x;
@@ -158,12 +158,12 @@ static int job_read(struct job *job, const char *job_dir)
         qsort(job->partials, job->n_partials, sizeof(*job->partials), by_comm);
     for (size_t i = 1; i < job->n_partials; i++)
         if (by_comm(&job->partials[i - 1], &job->partials[i]) == 0)
-            join(job, job->partials[i - 1].step, job->partials[i].step);
+            join_groups(job, job->partials[i - 1].step, job->partials[i].step);
     return 0;
 }
 
 /* Returns the group of several steps that has most ranks; SIZE_MAX: none. */
-static size_t largest(const struct job *job)
+static size_t largest_group(const struct job *job)
 {
     size_t found = SIZE_MAX;
     uint64_t most = 0;
@@ -303,8 +303,8 @@ static void session_close(struct report_session *s)
 }
 
 /* Makes the report, unless another process makes it. */
-static int make(struct report_session *s, const char *job_dir,
-                struct jp_error *err)
+static int make_job_report(struct report_session *s, const char *job_dir,
+                           struct jp_error *err)
 {
     int rc = claim_take(s->dir, report_kind_name(s->options->kind),
                         s->policy.claim_stale_ms, &s->claim, err);
@@ -335,7 +335,8 @@ int report_job(const char *job_dir, const struct report_session *last,
     size_t group;
     int rc = JP_EXIT_OK;
 
-    if (job_read(&job, job_dir) < 0 || (group = largest(&job)) == SIZE_MAX ||
+    if (job_read(&job, job_dir) < 0 ||
+        (group = largest_group(&job)) == SIZE_MAX ||
         (options->kind != REPORT_USER && job.unreported)) {
         job_fini(&job);
         return JP_EXIT_OK;
@@ -343,7 +344,7 @@ int report_job(const char *job_dir, const struct report_session *last,
     if (session_open(&s, &job, group, job_dir, &err) < 0)
         rc = JP_EXIT_IO;
     else
-        rc = make(&s, job_dir, &err);
+        rc = make_job_report(&s, job_dir, &err);
     if (s.has_conf)
         how = s.conf.summary;
     if (options->kind == REPORT_USER && how == JP_SUMMARY_OFF)

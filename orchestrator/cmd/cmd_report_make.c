@@ -1,11 +1,11 @@
 /* cmd_report_make.c - make figures, verdict and files of one step's report.
  *
  * make_report is the whole sequence, in the order that the data requires:
- * figures from raw/ or partials (analyse), then what the directory has besides
- * them, then insight, causes and the verdict, and finally the files. Each
- * source of data is optional: its error goes to the step's log, and the report
- * is made without it. Reading is interrupted if time is up or another process
- * has stolen the claim. */
+ * figures from raw/ or partials (analyse_files), then what the directory has
+ * besides them, then insight, causes and the verdict, and finally the files.
+ * Each source of data is optional: its error goes to the step's log, and the
+ * report is made without it. Reading is interrupted if time is up or another
+ * process has stolen the claim. */
 #include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/cmd/cmd_report.h"
 
@@ -219,7 +219,7 @@ static struct older older_report(const struct report_session *session)
 
 /* Whether partials may replace missing logs. Not if an earlier report has
  * figures: it was made from more data. */
-static bool recalls(const struct report_session *session)
+static bool may_recall_partials(const struct report_session *session)
 {
     struct older older = older_report(session);
 
@@ -235,7 +235,7 @@ static void forget_tasks(struct jp_result *result)
 }
 
 /* Makes the figures of a job's report from the logs of all its steps. Returns
- * like analyse. */
+ * like analyse_files. */
 static int analyse_steps(const struct report_session *session,
                          struct material *m)
 {
@@ -276,7 +276,8 @@ static int analyse_steps(const struct report_session *session,
 
 /* Makes the figures from raw/, or from the nodes' partials. Returns 0 if they
  * exist or there is no data; 1: out of time, or an error; REPORT_LOST. */
-static int analyse(const struct report_session *session, struct material *m)
+static int analyse_files(const struct report_session *session,
+                         struct material *m)
 {
     struct watch watch = {.session = session, .start_ms = clock_mono_ms()};
     char *raw = text_format("%s/raw", session->dir);
@@ -290,7 +291,7 @@ static int analyse(const struct report_session *session, struct material *m)
         .partials = nodes,
         .nodes = nodes,
         /* partials may also replace logs that are gone */
-        .gone = raw && recalls(session) ? raw : NULL,
+        .gone = raw && may_recall_partials(session) ? raw : NULL,
         .note = on_note,
         .note_arg = (void *) (uintptr_t) session};
     const char *inputs[] = {raw};
@@ -796,7 +797,8 @@ static int make_report(struct report_session *session, struct material *m)
     int rc;
 
     /* stage 1: the figures, or a reason to keep things as they are */
-    rc = session->n_steps ? analyse_steps(session, m) : analyse(session, m);
+    rc = session->n_steps ? analyse_steps(session, m)
+                          : analyse_files(session, m);
     if (rc == REPORT_LOST)
         return REPORT_LOST;
     if (session->n_steps && !m->analysed)
