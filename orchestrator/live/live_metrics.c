@@ -111,16 +111,13 @@ const struct jp_table live_rank_metrics = {
     .metrics_place = 51,
 };
 
-/* The twin of metrics_coll, with values in the order of METRIC_BUSBW. */
+/* The twin of metrics_coll: of the same rows. */
+#define COLUMN(place, of_coll, of_p2p, help)                                   \
+    METRICS_ROW(of_p2p, METRICS_UNTYPED, NULL, METRICS_RUNNING, help),
+
 static const struct jp_column of_p2p[] = {
-    METRICS_INSPECTOR_LABELS("p2p_operation"),
-    METRICS_LABEL("step"),
-    METRICS_LABEL("rank"),
-    METRICS_ROW("nccl_p2p_bus_bandwidth_gbs", METRICS_UNTYPED, NULL,
-                METRICS_RUNNING, "Bus bandwidth in GB/s, geometric mean."),
-    METRICS_ROW("nccl_p2p_exec_time_microseconds", METRICS_UNTYPED, NULL,
-                METRICS_RUNNING, "Execution time, mean."),
-};
+    METRICS_INSPECTOR_LABELS("p2p_operation"), METRICS_LABEL("step"),
+    METRICS_LABEL("rank"), METRICS_OF_SIZE(COLUMN)};
 const struct jp_table live_p2p_metrics = {
     .help = "a rank's Send or Recv of one size",
     JP_COLUMNS(of_p2p),

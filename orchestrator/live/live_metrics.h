@@ -2,8 +2,8 @@
  *
  * A metric is a row of a table in live_metrics.c: its name, its help, and a
  * getter of its value. live_module.c adds rows of the structs below
- * (metrics_add_rows), and sets by place what a running step and its report have
- * in common (orchestrator/metrics/metrics.h). */
+ * (metrics_add_rows). What a running step and its report have in common are
+ * rows of orchestrator/metrics/metrics.h. */
 #ifndef JP_LIVE_LIVE_METRICS_H
 #define JP_LIVE_LIVE_METRICS_H
 
@@ -38,7 +38,7 @@ struct live_rank_row {
 };
 extern const struct jp_table live_rank_metrics;
 
-/* By place, as metrics_coll: METRIC_BUSBW and METRIC_TIME. */
+/* METRIC_BUSBW and METRIC_TIME, as metrics_coll. */
 extern const struct jp_table live_p2p_metrics;
 
 /* All of them; ends with NULL. */

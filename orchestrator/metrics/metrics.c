@@ -17,17 +17,12 @@
 #include "common/utf8.h"
 #include "common/vector.h"
 
-/* Metrics that a running step and its report have in common. */
-#define BOTH (METRICS_RUNNING | METRICS_REPORT)
+/* The column of a row of metrics.h. */
+#define COLUMN(place, ...) METRICS_ROW(__VA_ARGS__),
 
 static const struct jp_column of_step[] = {
-    METRICS_STEP_LABELS,
-    METRICS_LABEL("user"),
-    METRICS_LABEL("account"),
-    METRICS_LABEL("partition"),
-    METRICS_ROW("jobprof_step_info", METRICS_GAUGE, NULL, BOTH,
-                "Always 1: the step's labels."),
-};
+    METRICS_STEP_LABELS, METRICS_LABEL("user"), METRICS_LABEL("account"),
+    METRICS_LABEL("partition"), METRICS_OF_STEP(COLUMN)};
 const struct jp_table metrics_step = {
     .help = "a step, as measured by a node",
     JP_COLUMNS(of_step),
@@ -35,11 +30,7 @@ const struct jp_table metrics_step = {
 };
 
 static const struct jp_column of_verdict[] = {
-    METRICS_STEP_LABELS,
-    METRICS_LABEL("verdict"),
-    METRICS_ROW("jobprof_verdict", METRICS_GAUGE, NULL, BOTH,
-                "1 for the step's current verdict."),
-};
+    METRICS_STEP_LABELS, METRICS_LABEL("verdict"), METRICS_OF_VERDICT(COLUMN)};
 const struct jp_table metrics_verdict = {
     .help = "a step's verdict",
     JP_COLUMNS(of_verdict),
@@ -47,78 +38,43 @@ const struct jp_table metrics_verdict = {
 };
 
 static const struct jp_column of_finding[] = {
-    METRICS_STEP_LABELS,
-    METRICS_LABEL("kind"),
-    METRICS_ROW("jobprof_findings", METRICS_GAUGE, NULL, METRICS_REPORT,
-                "Findings of the report, by kind."),
-};
+    METRICS_STEP_LABELS, METRICS_LABEL("kind"), METRICS_OF_FINDING(COLUMN)};
 const struct jp_table metrics_finding = {
     .help = "a kind of findings",
     JP_COLUMNS(of_finding),
     .metrics_place = 30,
 };
 
-/* In the order of METRIC_HANGS. */
-static const struct jp_column of_node[] = {
-    METRICS_STEP_LABELS,
-    METRICS_ROW("jobprof_hangs_total", METRICS_COUNTER, NULL, BOTH,
-                "Confirmed hangs of the step; one node reports them."),
-    METRICS_ROW("jobprof_late_ranks", METRICS_GAUGE, NULL, BOTH,
-                "Ranks that make the others wait; one node reports them."),
-    METRICS_ROW("jobprof_coverage_ratio", METRICS_GAUGE, "ratio",
-                METRICS_REPORT,
-                "Share of the expected records that the report has."),
-    METRICS_ROW("jobprof_step_duration_seconds", METRICS_GAUGE, "seconds",
-                METRICS_REPORT,
-                "Time from the first operation's start to the last one's end."),
-};
+static const struct jp_column of_node[] = {METRICS_STEP_LABELS,
+                                           METRICS_OF_NODE(COLUMN)};
 const struct jp_table metrics_node = {
     .help = "a node of a step",
     JP_COLUMNS(of_node),
     .metrics_place = 40,
 };
 
-/* In the order of METRIC_OPERATIONS. */
 static const struct jp_column of_rank[] = {
-    METRICS_STEP_LABELS,
-    METRICS_LABEL("rank"),
-    METRICS_ROW("jobprof_operations_total", METRICS_COUNTER, NULL, BOTH,
-                "Communication operations that have ended; in a report, those "
-                "with a record."),
-    METRICS_ROW("jobprof_communication_ratio", METRICS_GAUGE, "ratio", BOTH,
-                "Share of its time that the rank spends in operations; above "
-                "1 if they overlap. While the step runs, over the last half "
-                "minute."),
-    METRICS_ROW("jobprof_wait_caused_ratio", METRICS_GAUGE, "ratio", BOTH,
-                "Mean share of time that others wait for this rank. While the "
-                "step runs, over the last half minute and only for late "
-                "ranks; one node reports them."),
-    METRICS_ROW("jobprof_wait_seconds_total", METRICS_COUNTER, "seconds",
-                METRICS_REPORT,
-                "Time for which the rank has waited for others."),
-};
+    METRICS_STEP_LABELS, METRICS_LABEL("rank"), METRICS_OF_RANK(COLUMN)};
 const struct jp_table metrics_rank = {
     .help = "a rank",
     JP_COLUMNS(of_rank),
     .metrics_place = 50,
 };
 
-/* In the order of METRIC_BUSBW. */
+#undef COLUMN
+#define COLUMN(place, of_coll, of_p2p, help)                                   \
+    METRICS_ROW(of_coll, METRICS_UNTYPED, NULL, METRICS_BOTH, help),
+
 static const struct jp_column of_coll[] = {
-    METRICS_INSPECTOR_LABELS("collective"),
-    METRICS_LABEL("algo_proto"),
-    METRICS_LABEL("step"),
-    METRICS_LABEL("rank"),
-    METRICS_ROW("nccl_bus_bandwidth_gbs", METRICS_UNTYPED, NULL, BOTH,
-                "Bus bandwidth in GB/s, geometric mean."),
-    METRICS_ROW("nccl_collective_exec_time_microseconds", METRICS_UNTYPED, NULL,
-                BOTH, "Execution time, mean."),
-};
+    METRICS_INSPECTOR_LABELS("collective"), METRICS_LABEL("algo_proto"),
+    METRICS_LABEL("step"), METRICS_LABEL("rank"), METRICS_OF_SIZE(COLUMN)};
 const struct jp_table metrics_coll = {
     .help = "a rank's collectives of one size",
     JP_COLUMNS(of_coll),
     .metrics_place = 60,
 };
+
+#undef COLUMN
 
 const struct jp_table *const metrics_of_steps[] = {
     &metrics_step, &metrics_verdict, &metrics_finding,
@@ -579,7 +535,7 @@ static void describe(const struct jp_table *const *tables, unsigned told,
             for (size_t i = 0; (label = metrics_label(*tables, i)); i++)
                 fprintf(out, " %s", label);
             fprintf(out, " | %s%s |\n", row->help,
-                    row->told == BOTH ? " (also of a report)" : "");
+                    row->told == METRICS_BOTH ? " (also of a report)" : "");
         }
 }
 

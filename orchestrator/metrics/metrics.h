@@ -98,19 +98,73 @@ struct metrics_row {
 
 /* --- the metrics of steps ------------------------------------------------ */
 
-/* The places of a table's metrics among the values of its objects. */
+/* The metrics that a running step, its report or both have. A row is the place
+ * of a metric among the values of an object, and the members of struct
+ * metrics_row. Places and columns are both made of it. */
+enum { METRICS_BOTH = METRICS_RUNNING | METRICS_REPORT };
+
+/* clang-format off */
+#define METRICS_OF_STEP(ROW)                                                   \
+    ROW(METRIC_INFO, "jobprof_step_info", METRICS_GAUGE, NULL, METRICS_BOTH,   \
+        "Always 1: the step's labels.")
+#define METRICS_OF_VERDICT(ROW)                                                \
+    ROW(METRIC_VERDICT, "jobprof_verdict", METRICS_GAUGE, NULL, METRICS_BOTH,  \
+        "1 for the step's current verdict.")
+#define METRICS_OF_FINDING(ROW)                                                \
+    ROW(METRIC_FINDINGS, "jobprof_findings", METRICS_GAUGE, NULL,              \
+        METRICS_REPORT, "Findings of the report, by kind.")
+#define METRICS_OF_NODE(ROW)                                                   \
+    ROW(METRIC_HANGS, "jobprof_hangs_total", METRICS_COUNTER, NULL,            \
+        METRICS_BOTH, "Confirmed hangs of the step; one node reports them.")   \
+    ROW(METRIC_LATE_RANKS, "jobprof_late_ranks", METRICS_GAUGE, NULL,          \
+        METRICS_BOTH,                                                          \
+        "Ranks that make the others wait; one node reports them.")             \
+    ROW(METRIC_COVERAGE, "jobprof_coverage_ratio", METRICS_GAUGE, "ratio",     \
+        METRICS_REPORT,                                                        \
+        "Share of the expected records that the report has.")                  \
+    ROW(METRIC_DURATION, "jobprof_step_duration_seconds", METRICS_GAUGE,       \
+        "seconds", METRICS_REPORT,                                             \
+        "Time from the first operation's start to the last one's end.")
+#define METRICS_OF_RANK(ROW)                                                   \
+    ROW(METRIC_OPERATIONS, "jobprof_operations_total", METRICS_COUNTER, NULL,  \
+        METRICS_BOTH,                                                          \
+        "Communication operations that have ended; in a report, those with a " \
+        "record.")                                                             \
+    ROW(METRIC_BUSY, "jobprof_communication_ratio", METRICS_GAUGE, "ratio",    \
+        METRICS_BOTH,                                                          \
+        "Share of its time that the rank spends in operations; above 1 if "    \
+        "they overlap. While the step runs, over the last half minute.")       \
+    ROW(METRIC_CAUSED, "jobprof_wait_caused_ratio", METRICS_GAUGE, "ratio",    \
+        METRICS_BOTH,                                                          \
+        "Mean share of time that others wait for this rank. While the step "   \
+        "runs, over the last half minute and only for late ranks; one node "   \
+        "reports them.")                                                       \
+    ROW(METRIC_WAITED, "jobprof_wait_seconds_total", METRICS_COUNTER,          \
+        "seconds", METRICS_REPORT,                                             \
+        "Time for which the rank has waited for others.")
+/* Of a rank's operations of one kind and size: the name of a collective's
+ * metric, that of a Send's or Recv's (only while the step runs), and the help
+ * of both. */
+#define METRICS_OF_SIZE(ROW)                                                   \
+    ROW(METRIC_BUSBW, "nccl_bus_bandwidth_gbs", "nccl_p2p_bus_bandwidth_gbs",  \
+        "Bus bandwidth in GB/s, geometric mean.")                              \
+    ROW(METRIC_TIME, "nccl_collective_exec_time_microseconds",                 \
+        "nccl_p2p_exec_time_microseconds", "Execution time, mean.")
+/* clang-format on */
+
+#define METRICS_PLACE(place, ...) place,
 extern const struct jp_table metrics_step; /* as seen by one node */
-enum { METRIC_INFO };
+enum { METRICS_OF_STEP(METRICS_PLACE) };
 extern const struct jp_table metrics_verdict;
-enum { METRIC_VERDICT };
+enum { METRICS_OF_VERDICT(METRICS_PLACE) };
 extern const struct jp_table metrics_finding; /* the findings of a kind */
-enum { METRIC_FINDINGS };
+enum { METRICS_OF_FINDING(METRICS_PLACE) };
 extern const struct jp_table metrics_node;
-enum { METRIC_HANGS, METRIC_LATE_RANKS, METRIC_COVERAGE, METRIC_DURATION };
+enum { METRICS_OF_NODE(METRICS_PLACE) };
 extern const struct jp_table metrics_rank;
-enum { METRIC_OPERATIONS, METRIC_BUSY, METRIC_CAUSED, METRIC_WAITED };
+enum { METRICS_OF_RANK(METRICS_PLACE) };
 extern const struct jp_table metrics_coll; /* a rank's collective, by size */
-enum { METRIC_BUSBW, METRIC_TIME };
+enum { METRICS_OF_SIZE(METRICS_PLACE) };
 
 /* All of them; ends with NULL. */
 extern const struct jp_table *const metrics_of_steps[];
