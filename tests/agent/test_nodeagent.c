@@ -434,32 +434,39 @@ static void rests_when_it_may(void **state)
 }
 
 /* The modules' cost, the loop's and begin's add up to what the kernel has
- * counted, and each module has what it used. */
+ * counted, and each module has its share: one uses ten times as much a call. */
 static void cost_adds_up(void **state)
 {
     static const struct node_module *const modules[] = {&calm, &generous, NULL};
-    uint64_t sum, all, burnt;
+    uint64_t sum, all, few, many;
+    double times;
     struct result r;
 
     habits[1] = (struct habit){.burn_us = 300, .last = 60};
     habits[2] = (struct habit){.burn_us = 3000};
     r = run(*state, modules);
     all = count(r.record, "cpu_us");
+    few = count(module_of(&r, 0), "cpu_us");
+    many = count(module_of(&r, 1), "cpu_us");
     sum = count(r.record, "begin_cpu_us") + count(r.record, "loop_cpu_us") +
-          count(module_of(&r, 0), "cpu_us") + count(module_of(&r, 1), "cpu_us");
+          few + many;
     printf("# %" PRIu64 " us by agent.json, %" PRIu64 " by its parts, %" PRIu64
-           " by the kernel\n",
-           all, sum, r.kernel_us);
+           " by the kernel; %" PRIu64 " and %" PRIu64 " of the modules\n",
+           all, sum, r.kernel_us, few, many);
     assert_true(sum <= all && sum + 5 >= all);
     /* the kernel's count includes the record's writing */
     assert_true(all <= r.kernel_us + r.kernel_us / 50);
     /* ... and what memcheck does before and after the program */
     assert_true(getenv("JP_MEMCHECK") ||
                 all + r.kernel_us / 20 + 3000 >= r.kernel_us);
-    burnt = count(module_of(&r, 1), "calls") * 3000;
-    assert_in_range(count(module_of(&r, 1), "cpu_us"), burnt / 2, burnt * 2);
-    burnt = count(module_of(&r, 0), "calls") * 300;
-    assert_in_range(count(module_of(&r, 0), "cpu_us"), burnt / 2, burnt * 3);
+    /* How long a loop of burn() takes depends on the processor's speed, which
+     * changes with what its neighbours do. So the modules' shares are compared.
+     */
+    times = 10.0 * (double) count(module_of(&r, 1), "calls") /
+            (double) count(module_of(&r, 0), "calls");
+    assert_true(few + many >= all / 2);
+    assert_true((double) many >= (double) few * times / 4);
+    assert_true((double) many <= (double) few * times * 2);
     assert_true(count(r.record, "max_rss_bytes") > MIB);
     json_decref(r.record);
 }
