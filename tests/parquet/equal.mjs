@@ -1,12 +1,13 @@
-// equal.mjs READER CSV_DIR PARQUET_DIR: every column of every Parquet file equals
-// that of the CSV file of its name, as READER (duckdb, hyparquet, parquet-wasm)
-// reads it. Run where the packages can be resolved. A line a file; exit 1: some
-// file differs, or there is none.
+// equal.mjs READER FOLDER...: every column of every file of FOLDER/parquet equals
+// that of the CSV file of its name in FOLDER/csv, as READER (duckdb, hyparquet,
+// parquet-wasm) reads it. Run where the packages can be resolved; to load a reader
+// takes longer than most files. A line a file that differs, then one a folder: "FOLDER
+// equal" or "FOLDER DIFFERENT", which it also is without a file.
 import { createRequire } from "module";
 import { readFileSync, readdirSync, existsSync } from "fs";
 import { pathToFileURL } from "url";
 
-const [reader, csvDir, parquetDir] = process.argv.slice(2);
+const [reader, ...folders] = process.argv.slice(2);
 const here = createRequire(process.cwd() + "/");
 const load = (name) => import(pathToFileURL(here.resolve(name)));
 
@@ -103,16 +104,12 @@ const same = (csv, value) => {
     return csv === value;
 };
 
-let bad = 0, files = 0;
-for (const name of readdirSync(parquetDir).sort()) {
-    if (!name.endsWith(".parquet")) continue;
-    const csvPath = `${csvDir}/${name.replace(".parquet", ".csv")}`;
+async function troubleOf(csvPath, parquetPath) {
     let trouble = existsSync(csvPath) ? "" : "no such CSV file";
     let rows = 0;
-    files++;
     try {
         const csv = trouble ? null : readCsv(csvPath);
-        const got = trouble ? null : await readers[reader](`${parquetDir}/${name}`);
+        const got = trouble ? null : await readers[reader](parquetPath);
         if (csv && csv.names.join() !== got.names.join())
             trouble = `columns ${got.names}`;
         for (let k = 0; csv && !trouble && k < csv.names.length; k++) {
@@ -127,8 +124,20 @@ for (const name of readdirSync(parquetDir).sort()) {
     } catch (error) {
         trouble = error.message ?? String(error);
     }
-    if (trouble) bad++;
-    console.log(`${name}: ${rows} rows ${trouble ? "DIFFERENT: " + trouble : "equal"}`);
+    return trouble;
 }
-if (!files) console.log("no file");
-process.exit(bad || !files ? 1 : 0);
+
+for (const folder of folders) {
+    let bad = 0, files = 0;
+    const names = existsSync(`${folder}/parquet`) ? readdirSync(`${folder}/parquet`).sort() : [];
+    for (const name of names) {
+        if (!name.endsWith(".parquet")) continue;
+        const trouble = await troubleOf(`${folder}/csv/${name.replace(".parquet", ".csv")}`,
+            `${folder}/parquet/${name}`);
+        files++;
+        if (trouble) bad++;
+        if (trouble) console.log(`# ${name}: ${trouble}`);
+    }
+    console.log(`${folder} ${bad || !files ? "DIFFERENT" : "equal"}`);
+}
+process.exit(0);
