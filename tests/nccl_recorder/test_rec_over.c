@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/common/fewer.h"
 #include "tests/nccl_recorder/rec_asserts.h"
 
 /* -------------------------------------------------------- to oneself -- */
@@ -310,7 +311,7 @@ static void finalize_on_a_small_stack(void **state)
     rec_harness_fini(&r);
 }
 
-enum { COPIES = 500000 };
+enum { COPIES = FEWER(500000) };
 
 struct caller {
     struct rec_scene *scene;
