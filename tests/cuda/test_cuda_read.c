@@ -191,7 +191,7 @@ static void test_pairs(void **state)
                                   wide = {900000000, UINT64_MAX, 1, 77},
                                   no_device = {900000000, 50, 1 << 16, 77},
                                   large = {900000000, 50, 1, UINT64_MAX};
-    static const struct {
+    const struct {
         struct cuda_pair pair;
         bool there;
     } rows[] = {{first, true},  {first, false}, {none, false},
