@@ -49,5 +49,8 @@ for family in '' -o -t -f; do
     # shellcheck disable=SC2086 # none or one
     "${table%table}forms" $family $(((seeds + 9) / 10)) "$first" || missed=$((missed + 1))
 done
+# logs of which a part is missing
+echo "# damage.test $first $(((seeds + 9) / 10))"
+"${top_srcdir:-.}/tests/insight/damage.test" "$first" $(((seeds + 9) / 10)) | grep -v '^ok \|^1[.][.]' && missed=$((missed + 1))
 echo "# $missed commands have a row under its floor; $((SECONDS / 60)) minutes"
 [ "$missed" = 0 ]
