@@ -225,6 +225,7 @@ struct sample {
     uint64_t sn, bytes, dump_min_us, dump_max_us;
     double net_us, mean_us; /* net_us: of the last rank to arrive, which does
                                not wait; mean_us: over all ranks */
+    double at; /* when, among all operations of the communicator (set_times) */
     uint32_t n;
 };
 
@@ -357,15 +358,6 @@ static int add_operations(struct reading *rd, const struct jp_netseries *which,
 
 /* --- changes during the run ----------------------------------------------- */
 
-/* When operation i of a kind was: the time at which it was first written. If a
- * communicator's operations have none, its place among those of its kind. */
-static double when(const struct kind *kind, const struct sample *op, size_t i,
-                   bool timed)
-{
-    return timed ? (double) op->dump_min_us
-                 : ((double) i + 0.5) / (double) kind->n;
-}
-
 /* Returns true if every operation of the kinds has a time. */
 static bool has_times(const struct reading *rd)
 {
@@ -376,9 +368,27 @@ static bool has_times(const struct reading *rd)
     return true;
 }
 
-/* Fits the course of n kinds together. Returns the number of operations. */
+/* Sets when each operation was: the time at which it was first written, but no
+ * earlier than the one before it, whose clock may have been set back since. If
+ * not all have a time, its place among those of its kind. */
+static void set_times(struct reading *rd)
+{
+    bool timed = has_times(rd);
+
+    for (size_t k = 0; k < rd->n_kinds; k++) {
+        struct sample *ops = rd->samples.at + rd->kinds[k].start;
+        size_t n = rd->kinds[k].n;
+
+        for (size_t i = 0; i < n; i++)
+            ops[i].at = !timed ? ((double) i + 0.5) / (double) n
+                               : fmax((double) ops[i].dump_min_us,
+                                      i ? ops[i - 1].at : 0);
+    }
+}
+
+/* Fits the course of n kinds together. */
 static void fit_kinds(struct reading *rd, const struct kind *kinds, size_t n,
-                      bool timed, struct nettrend *trend)
+                      struct nettrend *trend)
 {
     size_t n_ops = 0;
 
@@ -388,11 +398,16 @@ static void fit_kinds(struct reading *rd, const struct kind *kinds, size_t n,
 
         for (size_t i = kinds[k].skip; usual > 0 && i < kinds[k].n; i++)
             rd->trend[n_ops++] = (struct nettrend_op){
-                .at = when(&kinds[k], &ops[i], i, timed),
+                .at = ops[i].at,
                 .log = log(fmax(ops[i].net_us, 0.5) / usual),
                 .usual_us = usual};
     }
     nettrend_fit(rd->trend, n_ops, trend);
+}
+
+static bool is_within(const struct sample *op, const struct nettrend *trend)
+{
+    return op->at >= trend->from && op->at < trend->to;
 }
 
 /* The medians of a kind's operations within the slow part and outside of it. */
@@ -403,25 +418,19 @@ struct levels {
 
 static struct levels get_levels(const struct reading *rd,
                                 const struct kind *kind,
-                                const struct nettrend *trend, bool timed)
+                                const struct nettrend *trend)
 {
     const struct sample *ops = rd->samples.at + kind->start;
     double *scratch = rd->samples.scratch;
     struct levels l = {0};
 
-    for (size_t i = kind->skip; i < kind->n; i++) {
-        double at = when(kind, &ops[i], i, timed);
-
-        if (at >= trend->from && at < trend->to)
+    for (size_t i = kind->skip; i < kind->n; i++)
+        if (is_within(&ops[i], trend))
             scratch[l.in++] = ops[i].net_us;
-    }
     l.in_us = stats_median(scratch, l.in);
-    for (size_t i = kind->skip; i < kind->n; i++) {
-        double at = when(kind, &ops[i], i, timed);
-
-        if (!(at >= trend->from && at < trend->to))
+    for (size_t i = kind->skip; i < kind->n; i++)
+        if (!is_within(&ops[i], trend))
             scratch[l.out++] = ops[i].net_us;
-    }
     l.out_us = stats_median(scratch, l.out);
     return l;
 }
@@ -430,13 +439,10 @@ static struct levels get_levels(const struct reading *rd,
  * that was. Operations that were faster count as no excess, not as a negative
  * one. */
 static void weigh(struct jp_netseries *s, const struct sample *ops,
-                  const struct kind *kind, const struct nettrend *trend,
-                  bool timed)
+                  const struct kind *kind, const struct nettrend *trend)
 {
     for (size_t i = kind->skip; i < kind->n; i++) {
-        double at = when(kind, &ops[i], i, timed);
-
-        if (!(at >= trend->from && at < trend->to))
+        if (!is_within(&ops[i], trend))
             continue;
         s->excess_us += fmax(0, ops[i].net_us - s->before_us) * ops[i].n;
         if (ops[i].dump_min_us && !(s->from_us <= (double) ops[i].dump_min_us))
@@ -452,7 +458,7 @@ static void weigh(struct jp_netseries *s, const struct sample *ops,
 /* Gives a kind the course that it has with others, if it shows it itself as far
  * as its operations can: short ones need not become slower with long ones. */
 static void set_course(struct reading *rd, const struct kind *kind,
-                       const struct nettrend *trend, bool timed)
+                       const struct nettrend *trend)
 {
     struct jp_netseries *s = &rd->list->at[kind->series];
     struct levels l;
@@ -462,7 +468,7 @@ static void set_course(struct reading *rd, const struct kind *kind,
     s->blocks = trend->blocks;
     if (trend->course == NET_STEADY)
         return;
-    l = get_levels(rd, kind, trend, timed);
+    l = get_levels(rd, kind, trend);
     if (!l.in)
         return;
     s->before_us = s->median_us * exp(trend->before);
@@ -476,24 +482,24 @@ static void set_course(struct reading *rd, const struct kind *kind,
     s->course = trend->course;
     s->passed = trend->passed;
     s->change_error = trend->error;
-    weigh(s, rd->samples.at + kind->start, kind, trend, timed);
+    weigh(s, rd->samples.at + kind->start, kind, trend);
 }
 
 /* Fits the course of a communicator's kinds together; if they show none, that
  * of each alone, as one may have changed beside longer ones that did not. */
 static void fit_communicator(struct reading *rd)
 {
-    bool timed = has_times(rd);
-    struct nettrend all, one;
+    struct nettrend all;
 
-    fit_kinds(rd, rd->kinds, rd->n_kinds, timed, &all);
+    set_times(rd);
+    fit_kinds(rd, rd->kinds, rd->n_kinds, &all);
     for (size_t k = 0; k < rd->n_kinds; k++) {
         const struct kind *kind = &rd->kinds[k];
+        struct nettrend one = all;
 
-        one = all;
         if (all.course == NET_STEADY && rd->n_kinds > 1)
-            fit_kinds(rd, kind, 1, timed, &one);
-        set_course(rd, kind, one.course == NET_STEADY ? &all : &one, timed);
+            fit_kinds(rd, kind, 1, &one);
+        set_course(rd, kind, one.course == NET_STEADY ? &all : &one);
     }
     rd->n_kinds = 0;
 }
