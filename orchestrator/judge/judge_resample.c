@@ -1,5 +1,5 @@
 /* judge_resample.c - what blocks of a run come to, and how sure that is. */
-#include "orchestrator/judge/judge.h"
+#include "orchestrator/judge/judge_work.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,4 +19,33 @@ struct stats_trimmed judge_resample(const double *blocks, unsigned n)
     a.mean *= n;
     a.error = fmax(a.error * n, b.error * (n / 2));
     return a;
+}
+
+double judge_neighbours(const double *blocks)
+{
+    double squares = 0;
+
+    for (unsigned k = START_BLOCKS; k + 1 < JUDGE_BLOCKS; k++)
+        squares += (blocks[k + 1] - blocks[k]) * (blocks[k + 1] - blocks[k]);
+    return squares / (2 * (JUDGE_BLOCKS - START_BLOCKS - 1));
+}
+
+double judge_errors_of(double chance, unsigned freedom)
+{
+    double low = 0, high = 1e4;
+
+    for (int i = 0; i < 60; i++) {
+        double mid = (low + high) / 2;
+
+        if (stats_student_tail(mid, freedom) > chance)
+            low = mid;
+        else
+            high = mid;
+    }
+    return high;
+}
+
+unsigned judge_freedom_of(unsigned blocks)
+{
+    return (unsigned) (0.6 * blocks / 2) - 1; /* kept pairs, less one */
 }
