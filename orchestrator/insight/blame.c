@@ -891,7 +891,8 @@ static int tell_ranks(struct blame *b)
 
 /* Reports roles, else nodes, then single ranks or, if they are many, the
  * imbalance. Returns 0 or -1. */
-static int tell(struct blame *b, const size_t *all, const size_t *late)
+static int add_all_findings(struct blame *b, const size_t *all,
+                            const size_t *late)
 {
     if (!b->n && b->n_likes)
         return add_many(b, b->likes, b->n_likes);
@@ -928,7 +929,7 @@ int late_findings(const struct jp_result *r, const struct jp_processes *p,
         collect(&b);
         count_roles(&b);
         count_hosts(&b, all, late);
-        rc = tell(&b, all, late);
+        rc = add_all_findings(&b, all, late);
     }
     free(b.suspects);
     free(b.likes);

@@ -1460,8 +1460,8 @@ static int judge_ends(const struct jp_nodes *nodes,
 }
 
 /* Answers the question of a crash. */
-static void answer(const struct jp_nodes *nodes, const struct jp_crash *crash,
-                   struct jp_hypotheses *h)
+static void answer_crash(const struct jp_nodes *nodes,
+                         const struct jp_crash *crash, struct jp_hypotheses *h)
 {
     if (!nodes)
         hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_NOT_JUDGED, NAN,
@@ -1534,7 +1534,7 @@ int crash_findings(const struct jp_nodes *nodes,
 {
     if (judge_ends(nodes, processes, result, crash) < 0)
         return -1;
-    answer(nodes, crash, findings->hypotheses);
+    answer_crash(nodes, crash, findings->hypotheses);
     return add_fault(crash, processes, findings);
 }
 

@@ -105,8 +105,8 @@ char *hypothesis_least(const struct jp_hypotheses *h, enum jp_hypothesis_id id,
 }
 
 /* Appends to the text in buf, as far as it fits. */
-__attribute__((format(printf, 3, 4))) static void add(char *buf, size_t size,
-                                                      const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void
+append_text(char *buf, size_t size, const char *fmt, ...)
 {
     size_t len = strlen(buf);
     va_list ap;
@@ -125,7 +125,7 @@ static void add_clear(const struct jp_hypotheses *h, enum jp_hypothesis_id id,
     const char *at;
 
     if (*h->of[id].text) {
-        add(buf, size, "%s", h->of[id].text);
+        append_text(buf, size, "%s", h->of[id].text);
         return;
     }
     hypothesis_least(h, id, least);
@@ -133,10 +133,10 @@ static void add_clear(const struct jp_hypotheses *h, enum jp_hypothesis_id id,
      * could not check it. */
     at = strstr(row->clear, "%s");
     if (!*least || !at)
-        add(buf, size, "%s", row->none);
+        append_text(buf, size, "%s", row->none);
     else
-        add(buf, size, "%.*s%s%s", (int) (at - row->clear), row->clear, least,
-            at + 2);
+        append_text(buf, size, "%.*s%s%s", (int) (at - row->clear), row->clear,
+                    least, at + 2);
 }
 
 /* Returns true if an earlier question has the same reason. add_open has then
@@ -157,12 +157,12 @@ static void add_open(const struct jp_hypotheses *h, size_t id, char *buf,
 {
     const char *why = hypothesis_why(h, id);
 
-    add(buf, size, "%s", hypotheses_table[id].name);
+    append_text(buf, size, "%s", hypotheses_table[id].name);
     for (size_t i = id + 1; i < JP_N_HYPOTHESES; i++)
         if (hypotheses_table[i].name && !hypothesis_judged(h, i) &&
             !strcmp(hypothesis_why(h, i), why))
-            add(buf, size, ", %s", hypotheses_table[i].name);
-    add(buf, size, " (%s)", why);
+            append_text(buf, size, ", %s", hypotheses_table[i].name);
+    append_text(buf, size, " (%s)", why);
 }
 
 char *hypotheses_line(const struct jp_hypotheses *h,
@@ -175,16 +175,16 @@ char *hypotheses_line(const struct jp_hypotheses *h,
     for (size_t i = 0; h && i < JP_N_HYPOTHESES; i++)
         if (hypotheses_table[i].clear &&
             h->of[i].state == JP_HYPOTHESIS_NOT_FOUND) {
-            add(buf, JP_HYPOTHESES_LINE, "%s", n++ ? ", " : "");
+            append_text(buf, JP_HYPOTHESES_LINE, "%s", n++ ? ", " : "");
             add_clear(h, (enum jp_hypothesis_id) i, buf, JP_HYPOTHESES_LINE);
         }
     for (size_t i = 0; h && i < JP_N_HYPOTHESES; i++)
         if (hypotheses_table[i].name && !hypothesis_judged(h, i) &&
             !is_named(h, i)) {
-            add(buf, JP_HYPOTHESES_LINE, "%s",
-                open++ ? ", "
-                : n    ? "; not judged: "
-                       : "not judged: ");
+            append_text(buf, JP_HYPOTHESES_LINE, "%s",
+                        open++ ? ", "
+                        : n    ? "; not judged: "
+                               : "not judged: ");
             add_open(h, i, buf, JP_HYPOTHESES_LINE);
         }
     return buf;

@@ -547,7 +547,7 @@ static bool is_possible(const struct jp_result *r, const struct jp_processes *p)
 }
 
 /* Measures and judges, whatever l->out had before. 0, or -1 without memory. */
-static int judge(struct late *l)
+static int judge_lateness(struct late *l)
 {
     int rc;
 
@@ -598,7 +598,7 @@ int late_judge(const struct jp_result *r, const struct jp_processes *p,
 {
     struct late l = {.r = r, .p = p, .series = series, .out = out};
     struct late even = {.r = r, .p = p, .series = series, .evenly = true};
-    int rc = judge(&l);
+    int rc = judge_lateness(&l);
 
     if (rc < 0 || !l.numbered || any_late(&l))
         return rc;
@@ -608,7 +608,7 @@ int late_judge(const struct jp_result *r, const struct jp_processes *p,
      * less, so that its error does not hide it. Of single ranks this says
      * nothing: one that sends over a slow link would be late from then on. */
     even.out = calloc(r->n_ranks + 1, sizeof(*even.out));
-    rc = even.out ? judge(&even) : -1;
+    rc = even.out ? judge_lateness(&even) : -1;
     if (rc == 0)
         rc = nodes_are_late(&even);
     if (rc > 0)

@@ -263,7 +263,7 @@ struct times {
 };
 
 /* Appends an operation. 0, or -1 without memory. */
-static int put(struct times *t, const struct jp_op *op)
+static int add_op_time(struct times *t, const struct jp_op *op)
 {
     if (t->n == t->room) {
         size_t room = t->room ? 2 * t->room : 1024;
@@ -323,7 +323,7 @@ static int add_hidden(struct late *l)
         coll = op->coll;
         if (l->r->comms[comm].n_ranks > 1 && op->n_exec &&
             !collective_is_barrier(l->r->coll_names[coll]))
-            rc = put(&times, op);
+            rc = add_op_time(&times, op);
     }
     if (times.n)
         share_out(l, comm, &times);
@@ -600,8 +600,9 @@ static void own_parts(const struct late *l, size_t rank, double us[JP_SLICES])
  * arrival ([member][kept part]), the median time in communication (peers), and
  * which part each kept one is. Parts that some rank lacks are left out. Returns
  * the number of kept parts. */
-static unsigned compare(struct late *l, size_t c, double *excess,
-                        double *arrival, double *peers, unsigned *which)
+static unsigned compare_ranks_of(struct late *l, size_t c, double *excess,
+                                 double *arrival, double *peers,
+                                 unsigned *which)
 {
     double own[JP_SLICES];
     size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
@@ -704,7 +705,7 @@ static int measure(struct late *l, size_t c)
         free(arrival);
         return -1;
     }
-    kept = compare(l, c, excess, arrival, peers, which);
+    kept = compare_ranks_of(l, c, excess, arrival, peers, which);
     mean = mean_of(peers, which, kept) * JP_SLICES / step;
     usual = stats_median(peers, kept) * JP_SLICES / step;
     for (size_t i = 0; i < n && kept >= enough; i++) {

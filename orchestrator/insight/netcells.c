@@ -138,7 +138,7 @@ int netkey_compare(const struct jp_netkey *a, const struct jp_netkey *b)
 }
 
 /* Copies as much as fits. Labels and models come from the nodes' records. */
-static void copy(char *to, size_t size, const char *from)
+static void copy_word(char *to, size_t size, const char *from)
 {
     snprintf(to, size, "%.*s", (int) size - 1, from);
 }
@@ -151,13 +151,14 @@ void netcells_key(const struct jp_comm *c, const char *gpu, const char *coll,
     /* Also clears what is after the strings' ends, so that equal keys are equal
      * byte by byte. */
     memset(key, 0, sizeof(*key));
-    copy(key->fabric, sizeof(key->fabric), c->fabric ? c->fabric : "unknown");
-    copy(key->inter, sizeof(key->inter), c->inter ? c->inter : "unknown");
+    copy_word(key->fabric, sizeof(key->fabric),
+              c->fabric ? c->fabric : "unknown");
+    copy_word(key->inter, sizeof(key->inter), c->inter ? c->inter : "unknown");
     key->type = c->type;
     key->n_ranks = c->n_ranks;
     key->n_hosts = (uint32_t) c->n_hosts;
-    copy(key->gpu, sizeof(key->gpu), gpu);
-    copy(key->coll, sizeof(key->coll), coll);
+    copy_word(key->gpu, sizeof(key->gpu), gpu);
+    copy_word(key->coll, sizeof(key->coll), coll);
     key->size = netcells_size(bytes);
 }
 

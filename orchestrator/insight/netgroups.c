@@ -589,8 +589,8 @@ static bool is_wanted(const struct jp_result *r, const struct jp_op *op)
 
 /* Walks over all operations, which are sorted by communicator and function, and
  * adds those of AlltoAll collectives. Returns 0 or -1. */
-static int walk(struct groups *g, struct ops_reader *reader, struct sample *ops,
-                double *scratch)
+static int add_all_operations(struct groups *g, struct ops_reader *reader,
+                              struct sample *ops, double *scratch)
 {
     const struct jp_result *r = g->w->r;
     uint32_t comm = 0, coll = 0;
@@ -630,7 +630,7 @@ static int add_collectives(struct groups *g)
     if (reader && ops && scratch) {
         reader->ops = r->ops;
         ops_want(reader, OPS_BYTES | OPS_COUNTS | OPS_EXEC);
-        rc = walk(g, reader, ops, scratch);
+        rc = add_all_operations(g, reader, ops, scratch);
     }
     free(reader);
     free(ops);

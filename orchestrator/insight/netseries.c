@@ -626,9 +626,9 @@ static void note_rate(struct reading *rd, struct jp_netseries *which,
 }
 
 /* Walks over all operations. Returns 0 or -1. */
-static int walk(const struct jp_result *r, struct reading *rd,
-                struct ops_reader *reader, struct weight **weights,
-                size_t *n_weights)
+static int add_all_operations(const struct jp_result *r, struct reading *rd,
+                              struct ops_reader *reader,
+                              struct weight **weights, size_t *n_weights)
 {
     struct jp_netseries which = {.comm = SIZE_MAX};
     bool first = true;
@@ -683,7 +683,7 @@ int netseries_read(const struct jp_result *r, const char *gpu,
         reader->ops = r->ops;
         ops_want(reader, OPS_SN | OPS_BYTES | OPS_COUNTS | OPS_EXEC |
                              OPS_BUSBW | OPS_DUMP);
-        rc = walk(r, &rd, reader, &weights, &n_weights);
+        rc = add_all_operations(r, &rd, reader, &weights, &n_weights);
     }
     if (rc == 0)
         find_fewest(list, weights, n_weights);

@@ -2,10 +2,11 @@
  * on the network.
  *
  * find_all() has the order: steps and drifts first; if there is neither,
- * compare() with peaks, baseline and likes, then groups and pairs
+ * compare_speeds() with peaks, baseline and likes, then groups and pairs
  * (netgroups.c). A network that is slow from some time on would also be slow
  * against its likes, so only the first kind that explains enough becomes a
- * finding. Before that, answer() states how small an effect would be seen.
+ * finding. Before that, answer_network() states how small an effect would be
+ * seen.
  */
 #include "orchestrator/insight/looks.h"
 
@@ -186,7 +187,7 @@ static void write_text(const struct network *w, struct jp_finding *f,
 
 /* Marks the communicators with a series of that course as slow, the others with
  * series as healthy. Returns the number of slow ones. */
-static size_t mark(struct network *w, enum nettrend_course course)
+static size_t mark_communicators(struct network *w, enum nettrend_course course)
 {
     size_t n = 0;
 
@@ -259,7 +260,7 @@ static int add_slow(struct network *w, struct jp_netseries *copy, size_t n,
     /* add_up and mark look at w->list: lend them the copies for a moment. */
     w->list = &list;
     sum = add_up(w, NET_STEP);
-    comms = mark(w, NET_STEP);
+    comms = mark_communicators(w, NET_STEP);
     w->list = whole;
     if (sum.excess_us <= list.time_us * limits_get(JP_LIMIT_NET_SHARE))
         return 0;
@@ -282,7 +283,7 @@ static int add_slow(struct network *w, struct jp_netseries *copy, size_t n,
 
 /* Compares with peaks, then with the baseline, then with likes; the first that
  * finds something ends the search. Returns 1 if one did, 0 or -1. */
-static int compare(struct network *w)
+static int compare_speeds(struct network *w)
 {
     static const enum jp_against order[] = {
         JP_AGAINST_PEAKS, JP_AGAINST_BASELINE, JP_AGAINST_LIKES};
@@ -316,7 +317,7 @@ static int add_course(struct network *w, enum nettrend_course course,
                       enum jp_finding_kind kind)
 {
     struct sum sum = add_up(w, course);
-    size_t comms = mark(w, course);
+    size_t comms = mark_communicators(w, course);
     struct jp_finding *f = findings_add(w->findings, kind);
     struct jp_sentence text;
     char hosts[200], when[16 + 2 * JP_FIGURE_LEN] = "";
@@ -396,7 +397,7 @@ static int find_all(struct network *w, bool *compared)
         return -1;
     if (!*compared)
         return 0;
-    rc = compare(w);
+    rc = compare_speeds(w);
     if (rc == 0)
         rc = netgroups_findings(w);
     return rc < 0 ? -1 : 0;
@@ -566,7 +567,7 @@ static void answer_links(const struct network *w, bool compared,
 
 /* Sets the answers on drift and speed, before any finding is made. Returns 0 or
  * -1. */
-static int answer(struct network *w)
+static int answer_network(struct network *w)
 {
     struct jp_hypotheses *h = w->findings->hypotheses;
     const struct jp_netseries **order;
@@ -608,7 +609,7 @@ int network_findings(const struct jp_result *r, const struct jp_processes *p,
     w.healthy_at = calloc(p->n_hosts + 1, sizeof(*w.healthy_at));
     w.stamp = calloc(p->n_hosts + 1, sizeof(*w.stamp));
     if (w.slow && w.healthy && w.slow_at && w.healthy_at && w.stamp)
-        rc = answer(&w) < 0 ? -1 : find_all(&w, &compared);
+        rc = answer_network(&w) < 0 ? -1 : find_all(&w, &compared);
     if (rc == 0 && findings->hypotheses)
         answer_links(&w, compared, findings->hypotheses);
     free(w.slow);

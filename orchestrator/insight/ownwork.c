@@ -202,7 +202,8 @@ static size_t list_names(const struct peers *p, size_t subject,
 }
 
 /* Compares one process. 0, or -1: no memory. */
-static int compare(struct jp_ownwork *own, struct peers *p, size_t subject)
+static int compare_process(struct jp_ownwork *own, struct peers *p,
+                           size_t subject)
 {
     struct jp_ownwork_process *of = &own->of[subject];
     struct jp_ownwork_row rows[TRACED_NAMES];
@@ -273,7 +274,7 @@ int ownwork_make(const struct traced_list *list, struct jp_ownwork *out)
     if (!views || !own.of)
         rc = -1;
     for (size_t i = 0; i < list->n && rc == 0; i++)
-        rc = compare(&own, &peers, i);
+        rc = compare_process(&own, &peers, i);
     free_views(views, list->n);
     if (rc == 0)
         *out = own;

@@ -83,8 +83,9 @@ static bool rank_in(const struct jp_result *r, const struct jp_processes *p,
 }
 
 /* Adds up all operations for one finding. */
-static void walk(const struct jp_result *r, const struct jp_processes *p,
-                 struct late_process *who)
+static void add_up_phases(const struct jp_result *r,
+                          const struct jp_processes *p,
+                          struct late_process *who)
 {
     struct ops_reader reader = {.ops = r->ops,
                                 .parts = OPS_N | OPS_N_EXEC | OPS_RANK |
@@ -123,7 +124,7 @@ int phases_findings(const struct jp_result *r, const struct jp_processes *p,
             continue;
         memset(who, 0, sizeof(*who));
         who->finding = f;
-        walk(r, p, who);
+        add_up_phases(r, p, who);
         name_phase(r, who);
     }
     free(who);

@@ -109,8 +109,8 @@ struct text {
 };
 
 /* Appends to the text, as far as it fits. */
-__attribute__((format(printf, 2, 3))) static void add(struct text *t,
-                                                      const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void add_text(struct text *t,
+                                                           const char *fmt, ...)
 {
     va_list ap;
     int n;
@@ -143,19 +143,19 @@ static void add_rank(struct text *t, const struct jp_finding *f,
     const char *name = comm_name(r, f->comm);
 
     if (f->world_rank >= 0)
-        add(t, "Rank %" PRId64, f->world_rank);
+        add_text(t, "Rank %" PRId64, f->world_rank);
     else if (*f->name)
-        add(t, "Rank %.50s", f->name);
+        add_text(t, "Rank %.50s", f->name);
     else if (f->rank >= 0 && *name)
-        add(t, "Rank %" PRId64 " of %.40s", f->rank, name);
+        add_text(t, "Rank %" PRId64 " of %.40s", f->rank, name);
     else if (f->rank >= 0)
-        add(t, "Rank %" PRId64 " of its communicator", f->rank);
+        add_text(t, "Rank %" PRId64 " of its communicator", f->rank);
     else
-        add(t, "A rank");
+        add_text(t, "A rank");
     if (*f->host && f->pid >= 0)
-        add(t, " (%.64s, pid %" PRId64 ")", f->host, f->pid);
+        add_text(t, " (%.64s, pid %" PRId64 ")", f->host, f->pid);
     else if (*f->host)
-        add(t, " (%.64s)", f->host);
+        add_text(t, " (%.64s)", f->host);
 }
 
 /* Adds "12 % of the run, 29 % of communication time": of the run first, because
@@ -163,8 +163,8 @@ static void add_rank(struct text *t, const struct jp_finding *f,
 static void add_shares(struct text *t, const struct jp_finding *f)
 {
     if (isfinite(f->of_run))
-        add(t, "%s of the run, ", SHARE(f->of_run));
-    add(t, "%s of communication time.", SHARE(f->share));
+        add_text(t, "%s of the run, ", SHARE(f->of_run));
+    add_text(t, "%s of communication time.", SHARE(f->share));
 }
 
 /* Adds the phase in which it is late, if one stands out. */
@@ -172,11 +172,11 @@ static void add_phase(struct text *t, const struct jp_finding *f)
 {
     if (!*f->phase)
         return;
-    add(t,
-        " It is late in %s: by %s in %s of %s operations, %s of its "
-        "lateness.",
-        f->phase, TIME(f->phase_us), FIG_COUNT(f->phase_times),
-        FIG_COUNT(f->phase_of), SHARE(f->phase_share));
+    add_text(t,
+             " It is late in %s: by %s in %s of %s operations, %s of its "
+             "lateness.",
+             f->phase, TIME(f->phase_us), FIG_COUNT(f->phase_times),
+             FIG_COUNT(f->phase_of), SHARE(f->phase_share));
 }
 
 /* Adds what the others lose by a late rank, node or stall. */
@@ -184,9 +184,9 @@ static void add_loss(struct text *t, const struct jp_finding *f)
 {
     if (!isfinite(f->share))
         return;
-    add(t, " The others lose %s", f->at_least ? "at least " : "");
+    add_text(t, " The others lose %s", f->at_least ? "at least " : "");
     if (isfinite(f->cost_us) && f->cost_us > 0)
-        add(t, "%s, ", GPU_TIME(f->cost_us));
+        add_text(t, "%s, ", GPU_TIME(f->cost_us));
     add_shares(t, f);
 }
 
@@ -201,30 +201,33 @@ static void add_late_rank(struct text *t, const struct jp_finding *f,
                     r->comms[f->comm].p2p_records && !r->comms[f->comm].ops;
 
     add_rank(t, f, r);
-    add(t, " holds up the job");
+    add_text(t, " holds up the job");
     if (isfinite(f->by_us) && f->of && f->by_own_time && !f->confirmed)
-        add(t,
+        add_text(
+            t,
             ": it computes %s longer than its peers before operations, in %s "
             "of %s",
             TIME(f->by_us), FIG_COUNT(f->times), FIG_COUNT(f->of));
     else if (isfinite(f->by_us) && f->by_own_time && !f->confirmed)
-        add(t,
+        add_text(
+            t,
             ": it computes %s longer than its peers before an operation, on "
             "average",
             TIME(f->by_us));
     else if (isfinite(f->by_us) && f->of && f->times == f->of)
-        add(t, ": it reaches every %.40s%s%s %s late (%s of %s)", name,
-            *name ? " " : "", messages ? "message" : "collective",
-            TIME(f->by_us), FIG_COUNT(f->times), FIG_COUNT(f->of));
+        add_text(t, ": it reaches every %.40s%s%s %s late (%s of %s)", name,
+                 *name ? " " : "", messages ? "message" : "collective",
+                 TIME(f->by_us), FIG_COUNT(f->times), FIG_COUNT(f->of));
     else if (isfinite(f->by_us) && f->of)
-        add(t,
+        add_text(
+            t,
             ": it reaches its %.40s%s%ss %s late on average, last in %s of %s",
             name, *name ? " " : "", messages ? "message" : "collective",
             TIME(f->by_us), FIG_COUNT(f->times), FIG_COUNT(f->of));
-    add(t, ".");
+    add_text(t, ".");
     add_phase(t, f);
     if (isfinite(f->from_us))
-        add(t, " That began at %s.", TIME_OF_DAY(f->from_us));
+        add_text(t, " That began at %s.", TIME_OF_DAY(f->from_us));
     add_loss(t, f);
 }
 
@@ -234,18 +237,18 @@ static void add_late_node(struct text *t, const struct jp_finding *f,
                           const struct jp_result *r)
 {
     (void) r;
-    add(t, "Node %.64s holds up the job", *f->host ? f->host : "?");
+    add_text(t, "Node %.64s holds up the job", *f->host ? f->host : "?");
     if (isfinite(f->by_us) && f->of)
-        add(t, ": %s%s of its %s ranks reach%s their collectives %s late",
-            f->times == f->of && f->of > 1 ? "all" : "",
-            f->times == f->of && f->of > 1 ? "" : FIG_COUNT(f->times),
-            FIG_COUNT(f->of), f->times == 1 ? "es" : "", TIME(f->by_us));
-    add(t, ".");
+        add_text(t, ": %s%s of its %s ranks reach%s their collectives %s late",
+                 f->times == f->of && f->of > 1 ? "all" : "",
+                 f->times == f->of && f->of > 1 ? "" : FIG_COUNT(f->times),
+                 FIG_COUNT(f->of), f->times == 1 ? "es" : "", TIME(f->by_us));
+    add_text(t, ".");
     if (f->stage)
-        add(t,
-            " It is stage %" PRIu32 " of %" PRIu32 ", which may have more "
-            "layers.",
-            f->stage, f->stages);
+        add_text(t,
+                 " It is stage %" PRIu32 " of %" PRIu32 ", which may have more "
+                 "layers.",
+                 f->stage, f->stages);
     add_loss(t, f);
 }
 
@@ -253,16 +256,17 @@ static void add_late_node(struct text *t, const struct jp_finding *f,
 static void add_imbalance(struct text *t, const struct jp_finding *f,
                           const struct jp_result *r)
 {
-    add(t,
+    add_text(
+        t,
         "Stage %" PRIu32 " of %" PRIu32 " holds up the pipelines: its ranks "
         "spend %s %s than the others.",
         f->stage, f->stages, TIME(f->by_us),
         f->by_own_time ? "more between operations" : "less in communication");
     /* traces of kernels show it */
     if (!f->by_own_time && (!r || !r->traced.n))
-        add(t, " How much longer they compute is not recorded.");
+        add_text(t, " How much longer they compute is not recorded.");
     if (*f->host)
-        add(t, " It is node %.64s: more layers, or a slow node.", f->host);
+        add_text(t, " It is node %.64s: more layers, or a slow node.", f->host);
     add_loss(t, f);
 }
 
@@ -272,14 +276,15 @@ static void add_stall(struct text *t, const struct jp_finding *f,
 {
     add_rank(t, f, r);
     if (f->times == 1)
-        add(t, " stopped once");
+        add_text(t, " stopped once");
     else
-        add(t, " stops now and then");
+        add_text(t, " stops now and then");
     if (isfinite(f->by_us) && f->times == 1)
-        add(t, ", for %s", TIME(f->by_us));
+        add_text(t, ", for %s", TIME(f->by_us));
     else if (isfinite(f->by_us) && f->times)
-        add(t, ": %s times, for about %s", FIG_COUNT(f->times), TIME(f->by_us));
-    add(t, ".");
+        add_text(t, ": %s times, for about %s", FIG_COUNT(f->times),
+                 TIME(f->by_us));
+    add_text(t, ".");
     add_phase(t, f);
     add_loss(t, f);
 }
@@ -290,15 +295,15 @@ static void add_long_wait(struct text *t, const struct jp_finding *f,
 {
     add_rank(t, f, r);
     if (f->others)
-        add(t, " kept %s rank%s waiting", FIG_COUNT(f->others),
-            plural(f->others));
+        add_text(t, " kept %s rank%s waiting", FIG_COUNT(f->others),
+                 plural(f->others));
     else
-        add(t, " kept the others waiting");
+        add_text(t, " kept the others waiting");
     if (isfinite(f->by_us))
-        add(t, " for %s", TIME(f->by_us));
+        add_text(t, " for %s", TIME(f->by_us));
     if (isfinite(f->from_us))
-        add(t, ", at %s", TIME_OF_DAY(f->from_us));
-    add(t, ".");
+        add_text(t, ", at %s", TIME_OF_DAY(f->from_us));
+    add_text(t, ".");
     add_loss(t, f);
 }
 
@@ -307,11 +312,11 @@ static void add_turns(struct text *t, const struct jp_finding *f,
                       const struct jp_result *r)
 {
     (void) r;
-    add(t, "Ranks wait by turns, each time for another one");
+    add_text(t, "Ranks wait by turns, each time for another one");
     if (f->of)
-        add(t, ": %s ranks were the slowest ones, in %s operations",
-            FIG_COUNT(f->times), FIG_COUNT(f->of));
-    add(t, ". Nobody in particular causes it.");
+        add_text(t, ": %s ranks were the slowest ones, in %s operations",
+                 FIG_COUNT(f->times), FIG_COUNT(f->of));
+    add_text(t, ". Nobody in particular causes it.");
     add_loss(t, f);
 }
 
@@ -320,7 +325,7 @@ static void add_cost(struct text *t, const struct jp_finding *f)
 {
     if (!isfinite(f->cost_us) || !isfinite(f->share))
         return;
-    add(t, " That costs %s, ", GPU_TIME(f->cost_us));
+    add_text(t, " That costs %s, ", GPU_TIME(f->cost_us));
     add_shares(t, f);
 }
 
@@ -332,14 +337,14 @@ static void add_where(struct text *t, const struct jp_finding *f,
     const char *name = comm_name(r, f->comm);
 
     if (f->messages && f->comms)
-        add(t, ", in %s pair%s of ranks", FIG_COUNT(f->comms),
-            plural(f->comms));
+        add_text(t, ", in %s pair%s of ranks", FIG_COUNT(f->comms),
+                 plural(f->comms));
     else if (f->comms)
-        add(t, ", in %s %.40s%scommunicator%s", FIG_COUNT(f->comms), name,
-            *name ? " " : "", plural(f->comms));
+        add_text(t, ", in %s %.40s%scommunicator%s", FIG_COUNT(f->comms), name,
+                 *name ? " " : "", plural(f->comms));
     if (f->comms && f->nodes)
-        add(t, ", all with the same %s of %s nodes", FIG_COUNT(f->nodes),
-            FIG_COUNT(f->of_nodes));
+        add_text(t, ", all with the same %s of %s nodes", FIG_COUNT(f->nodes),
+                 FIG_COUNT(f->of_nodes));
 }
 
 /* Four comparisons have four wordings: with the past, with peaks, with earlier
@@ -354,37 +359,37 @@ static void add_slow_network(struct text *t, const struct jp_finding *f,
     };
     bool own = f->against == JP_AGAINST_OWN;
 
-    add(t, "%s", f->messages ? "Send and Recv" : "The network");
+    add_text(t, "%s", f->messages ? "Send and Recv" : "The network");
     if (*f->host)
-        add(t, " of node %.64s", f->host);
+        add_text(t, " of node %.64s", f->host);
     else if (*f->between)
-        add(t, " between %s", f->between);
+        add_text(t, " between %s", f->between);
     if (!isfinite(f->ratio)) {
-        add(t, f->messages ? " are slow" : " is slow");
+        add_text(t, f->messages ? " are slow" : " is slow");
     } else if (own) {
-        add(t, " became %s x slower", TWO_DIGITS(f->ratio));
+        add_text(t, " became %s x slower", TWO_DIGITS(f->ratio));
         if (isfinite(f->from_us))
-            add(t, " at %s", TIME_OF_DAY(f->from_us));
+            add_text(t, " at %s", TIME_OF_DAY(f->from_us));
     } else {
-        add(t, " %s %s x slower%s", f->messages ? "are" : "is",
-            TWO_DIGITS(f->ratio),
-            !than[f->against] ? ""
-            : f->messages     ? " than their peers"
-                              : than[f->against]);
+        add_text(t, " %s %s x slower%s", f->messages ? "are" : "is",
+                 TWO_DIGITS(f->ratio),
+                 !than[f->against] ? ""
+                 : f->messages     ? " than their peers"
+                                   : than[f->against]);
     }
     add_where(t, f, r);
-    add(t, ".");
+    add_text(t, ".");
     add_cost(t, f);
 }
 
 static void add_drift(struct text *t, const struct jp_finding *f,
                       const struct jp_result *r)
 {
-    add(t, "The network became slower during the whole run");
+    add_text(t, "The network became slower during the whole run");
     if (isfinite(f->ratio))
-        add(t, ", by up to %s x", TWO_DIGITS(f->ratio));
+        add_text(t, ", by up to %s x", TWO_DIGITS(f->ratio));
     add_where(t, f, r);
-    add(t, ".");
+    add_text(t, ".");
     add_cost(t, f);
 }
 
@@ -418,7 +423,7 @@ static void add_clause(struct text *t, const char *text)
     }
     if (is_cut && text[n - 1] == ',')
         n--;
-    add(t, "%.*s%s", (int) n, text, is_cut ? " ..." : ".");
+    add_text(t, "%.*s%s", (int) n, text, is_cut ? " ..." : ".");
     if (t->len > from)
         t->buf[from] = (char) toupper((unsigned char) t->buf[from]);
 }
@@ -491,17 +496,19 @@ static void add_stopped(struct text *t, const struct jp_hang *hang,
 
     plain_hang_ranks(op, who, 4, ranks, sizeof(ranks));
     if (!n)
-        add(t, "An operation never ended, although all its ranks have entered "
+        add_text(
+            t, "An operation never ended, although all its ranks have entered "
                "it.");
     else if (who == JP_HANG_ABSENT)
-        add(t, "Rank%s %s%s%.64s%s stopped.", plural(n), ranks,
-            n == 1 && *hang->host ? " (" : "", n == 1 ? hang->host : "",
-            n == 1 && *hang->host ? ")" : "");
+        add_text(t, "Rank%s %s%s%.64s%s stopped.", plural(n), ranks,
+                 n == 1 && *hang->host ? " (" : "", n == 1 ? hang->host : "",
+                 n == 1 && *hang->host ? ")" : "");
     else if (who == JP_HANG_ELSEWHERE)
-        add(t, "Rank%s %s %s held up in another operation.", plural(n), ranks,
-            n == 1 ? "is" : "are");
+        add_text(t, "Rank%s %s %s held up in another operation.", plural(n),
+                 ranks, n == 1 ? "is" : "are");
     else
-        add(t, "What rank%s %s did then is not recorded.", plural(n), ranks);
+        add_text(t, "What rank%s %s did then is not recorded.", plural(n),
+                 ranks);
 }
 
 /* Adds which ranks wait in which operation, for the two oldest ones. */
@@ -518,15 +525,16 @@ static void add_hang_ops(struct text *t, const struct jp_hang *hang)
             continue;
         plain_hang_ranks(op, JP_HANG_IN, 4, ranks, sizeof(ranks));
         if (!said)
-            add(t, " Rank%s %s wait%s in %.20s %" PRIu64 " (%.20s)", plural(n),
-                ranks, n == 1 ? "s" : "", op->coll, op->sn, op->name);
+            add_text(t, " Rank%s %s wait%s in %.20s %" PRIu64 " (%.20s)",
+                     plural(n), ranks, n == 1 ? "s" : "", op->coll, op->sn,
+                     op->name);
         else
-            add(t, "; rank%s %s in %.20s %" PRIu64 " (%.20s)", plural(n), ranks,
-                op->coll, op->sn, op->name);
+            add_text(t, "; rank%s %s in %.20s %" PRIu64 " (%.20s)", plural(n),
+                     ranks, op->coll, op->sn, op->name);
         said++;
     }
     if (said)
-        add(t, ".");
+        add_text(t, ".");
 }
 
 /* f NULL: the verdict is HANG without a finding. Hangs found by counts have no
@@ -537,7 +545,7 @@ static void add_hang(struct text *t, const struct jp_finding *f,
     const struct jp_hang *hang = r ? &r->hang : NULL;
 
     if (hang && hang->dumps && *hang->text) {
-        add(t, "%s", hang->text);
+        add_text(t, "%s", hang->text);
         return;
     }
     if (!hang || hang->dumps || !hang->n_ops || !hang->ops[0].n_ranks) {
@@ -548,12 +556,12 @@ static void add_hang(struct text *t, const struct jp_finding *f,
     }
     add_stopped(t, hang, &hang->ops[0]);
     add_hang_ops(t, hang);
-    add(t, " Stuck");
+    add_text(t, " Stuck");
     if (hang->since_us > 0)
-        add(t, " since %s,", TIME_OF_DAY((double) hang->since_us));
-    add(t, " for at least %s.", FIG_US((double) hang->age_us));
+        add_text(t, " since %s,", TIME_OF_DAY((double) hang->since_us));
+    add_text(t, " for at least %s.", FIG_US((double) hang->age_us));
     if (f && *f->ended)
-        add(t, " %c%s.", toupper((unsigned char) *f->ended), f->ended + 1);
+        add_text(t, " %c%s.", toupper((unsigned char) *f->ended), f->ended + 1);
 }
 
 /* --- tasks that died ------------------------------------------------------ */
@@ -570,43 +578,44 @@ static void add_crash(struct text *t, const struct jp_crash *crash)
         return;
     }
     crash_whom(crash, whom);
-    add(t, "%c%s", toupper((unsigned char) *whom), whom + 1);
-    add(t, " (%.64s, pid %" PRId64 ") %s", crash->node->name, crash->task->pid,
-        crash->earlier    ? "failed"
-        : crash->launches ? "ended"
-                          : "ended first");
+    add_text(t, "%c%s", toupper((unsigned char) *whom), whom + 1);
+    add_text(t, " (%.64s, pid %" PRId64 ") %s", crash->node->name,
+             crash->task->pid,
+             crash->earlier    ? "failed"
+             : crash->launches ? "ended"
+                               : "ended first");
     if (crash->cause != JP_CRASH_MEMORY && crash->signal)
-        add(t, ", killed by %s", crash_signal_name(crash->signal));
+        add_text(t, ", killed by %s", crash_signal_name(crash->signal));
     else if (crash->cause != JP_CRASH_MEMORY && crash->code >= 0)
-        add(t, ", with exit status %d", crash->code);
+        add_text(t, ", with exit status %d", crash->code);
     if (*crash->in)
-        add(t, ", last seen in %.60s", crash->in);
+        add_text(t, ", last seen in %.60s", crash->in);
     if (crash->cause == JP_CRASH_MEMORY)
-        add(t, ": its node had no memory left");
-    add(t, ".");
+        add_text(t, ": its node had no memory left");
+    add_text(t, ".");
     if (*crash_error(crash, error))
-        add(t, " Its exception: %s.", error);
+        add_text(t, " Its exception: %s.", error);
     if (crash->launches) {
-        add(t, " It launched the ranks; %s.", crash_untold(crash, untold));
+        add_text(t, " It launched the ranks; %s.", crash_untold(crash, untold));
         return;
     }
     if (crash->before_us > 0 && !crash->rivals)
-        add(t, " The next %s ended %s%s later.",
-            crash->task->is_worker ? "process" : "task",
-            crash_is_coarse(crash) ? "at most " : "",
-            TIME((double) crash->before_us));
+        add_text(t, " The next %s ended %s%s later.",
+                 crash->task->is_worker ? "process" : "task",
+                 crash_is_coarse(crash) ? "at most " : "",
+                 TIME((double) crash->before_us));
     if (crash->earlier)
-        add(t, " %s other %s%s had ended before, with status 0.",
-            FIG_COUNT(crash->earlier),
-            crash->task->is_worker ? "process" : "task",
-            crash->earlier == 1      ? ""
-            : crash->task->is_worker ? "es"
-                                     : "s");
+        add_text(t, " %s other %s%s had ended before, with status 0.",
+                 FIG_COUNT(crash->earlier),
+                 crash->task->is_worker ? "process" : "task",
+                 crash->earlier == 1      ? ""
+                 : crash->task->is_worker ? "es"
+                                          : "s");
     if (crash->ignored)
-        add(t, " Its task ended with status 0 all the same.");
+        add_text(t, " Its task ended with status 0 all the same.");
     if (!crash->sure)
-        add(t, " Another %s may have been first.",
-            crash->task->is_worker ? "process" : "task");
+        add_text(t, " Another %s may have been first.",
+                 crash->task->is_worker ? "process" : "task");
 }
 
 /* --- by finding, by verdict ----------------------------------------------- */
@@ -656,15 +665,17 @@ static void add_ok(struct text *t, const struct jp_result *r,
     char least[JP_HYPOTHESIS_LEN] = "", functions[JP_EXPECTED_FUNCTIONS];
     uint64_t ranks = r ? r->quality.ranks_seen : 0;
 
-    add(t, "Nothing wrong was found");
+    add_text(t, "Nothing wrong was found");
     if (r)
-        add(t, " in %s operations%s of %s rank%s", FIG_COUNT(r->n_ops),
-            expected_functions(r, functions), FIG_COUNT(ranks), plural(ranks));
-    add(t, ".");
+        add_text(t, " in %s operations%s of %s rank%s", FIG_COUNT(r->n_ops),
+                 expected_functions(r, functions), FIG_COUNT(ranks),
+                 plural(ranks));
+    add_text(t, ".");
     if (insight)
         hypothesis_least(&insight->hypotheses, JP_HYPOTHESIS_LATE_RANK, least);
     if (*least)
-        add(t,
+        add_text(
+            t,
             " A rank that costs %s of the run's time there would have been "
             "seen.",
             least);
@@ -682,19 +693,21 @@ static void add_incomplete(struct text *t, const struct jp_verdict *verdict,
 
     /* of two runs no share is known */
     if (first == &reasons_table[JP_REASON_SHARED])
-        add(t, "Ranks have records of two processes: probably more than one "
-               "run is in this folder.");
+        add_text(t,
+                 "Ranks have records of two processes: probably more than one "
+                 "run is in this folder.");
     else if (verdict->coverage >= 0 &&
              verdict->coverage < limits_get(JP_LIMIT_COVERAGE))
-        add(t, "Only %s of the records were found.", SHARE(verdict->coverage));
+        add_text(t, "Only %s of the records were found.",
+                 SHARE(verdict->coverage));
     else if (first && reasons_number(first) == JP_REASONS && r && r->n_ops)
         add_clause(t, first->situation);
     else
         add_clause(t, verdict->text);
-    add(t, insight && hypothesis_judged(&insight->hypotheses,
-                                        JP_HYPOTHESIS_LATE_RANK)
-               ? " Nothing wrong is in what is there."
-               : " Late ranks cannot be judged from what is there.");
+    add_text(t, insight && hypothesis_judged(&insight->hypotheses,
+                                             JP_HYPOTHESIS_LATE_RANK)
+                    ? " Nothing wrong is in what is there."
+                    : " Late ranks cannot be judged from what is there.");
 }
 
 /* Adds how the tasks ended, if that is known, and why nothing was recorded. */
@@ -716,18 +729,19 @@ static void add_nodata(struct text *t, const struct jp_verdict *verdict,
         text += strlen(crash->text);
     text += strspn(text, "; ");
     if (crash)
-        add(t, " ");
+        add_text(t, " ");
     if (why == JP_REASON_NOT_ANALYSED) {
-        add(t, "The report is not finished: its time ran out.%s",
-            strstr(text, "jobprof report ") ? " Finish it with: jobprof report."
-                                            : "");
+        add_text(t, "The report is not finished: its time ran out.%s",
+                 strstr(text, "jobprof report ")
+                     ? " Finish it with: jobprof report."
+                     : "");
         return;
     }
     switch (why) {
     case JP_REASON_TASKS_FAILED:
     case JP_REASON_TASKS_ENDED:
     case JP_REASON_NO_OUTPUT:
-        add(t, JP_PLAIN_NOTHING);
+        add_text(t, JP_PLAIN_NOTHING);
         break;
     case JP_REASON_OWN_PLUGIN:
     case JP_REASON_OTHER_PLUGIN:
@@ -737,7 +751,7 @@ static void add_nodata(struct text *t, const struct jp_verdict *verdict,
     case JP_REASON_PLANNED:
     case JP_REASON_OWN_FOLDER:
     case JP_REASON_CONTAINER:
-        add(t, JP_PLAIN_NOTHING " ");
+        add_text(t, JP_PLAIN_NOTHING " ");
         /* the first clause says that there is no file */
         text = strstr(text, "; ");
         if (text)
@@ -757,12 +771,13 @@ static void add_unjudged(struct text *t, const struct jp_insight *insight)
     if (hypothesis_judged(h, JP_HYPOTHESIS_LATE_RANK))
         insight_rough(insight, rough, &todo);
     if (*rough) {
-        add(t, "Nothing wrong was found, but %s.", rough);
+        add_text(t, "Nothing wrong was found, but %s.", rough);
         return;
     }
-    add(t, "Nothing wrong was found, but late ranks could not be judged.");
+    add_text(t, "Nothing wrong was found, but late ranks could not be judged.");
     if (*hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK))
-        add(t, " Reason: %.160s.", hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK));
+        add_text(t, " Reason: %.160s.",
+                 hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK));
 }
 
 /* Adds who ended the step, as a fact beside what was found until then. */
@@ -777,9 +792,9 @@ static void add_end(struct text *t, const struct jp_crash *crash)
     };
 
     if (how[crash->cause])
-        add(t, " %s", how[crash->cause]);
+        add_text(t, " %s", how[crash->cause]);
     if (crash->cause == JP_CRASH_PROCESSES) {
-        add(t, " ");
+        add_text(t, " ");
         add_clause(t, crash->text);
     }
 }
@@ -827,9 +842,9 @@ char *plain_verdict(const struct jp_verdict *verdict, const struct jp_result *r,
     buf[0] = '\0';
     add_verdict(&t, verdict, r, insight);
     if (verdict->runs)
-        add(&t, " The step has not ended yet.");
+        add_text(&t, " The step has not ended yet.");
     else if (verdict->may_run)
-        add(&t, " Whether the step has ended is not known.");
+        add_text(&t, " Whether the step has ended is not known.");
     /* FAILED and NODATA have said it */
     if (insight && verdict->word != JP_VERDICT_FAILED &&
         verdict->word != JP_VERDICT_NODATA)

@@ -157,7 +157,7 @@ static uint64_t slot_us(const struct measure *m)
 }
 
 /* Marks the slot in which a record was written. */
-static void mark(bool *slots, const struct measure *m, uint64_t at)
+static void mark_slot(bool *slots, const struct measure *m, uint64_t at)
 {
     if (at >= m->first && at <= m->last)
         slots[(at - m->first) / slot_us(m)] = true;
@@ -187,8 +187,8 @@ static uint64_t measure_before(const struct measure *m,
         if (!is_wanted(m, op))
             continue;
         if (!m->host)
-            mark(slots, m, op->dump_min_us);
-        mark(slots, m, op->dump_max_us);
+            mark_slot(slots, m, op->dump_min_us);
+        mark_slot(slots, m, op->dump_max_us);
     }
     return longest_of(slots, m);
 }

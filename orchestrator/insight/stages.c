@@ -435,8 +435,8 @@ struct longer {
     double peers_us; /* the median of the others' time in communication */
 };
 
-static struct longer longer(const struct stages *s, const struct pipeline *x,
-                            uint32_t stage)
+static struct longer get_longer(const struct stages *s,
+                                const struct pipeline *x, uint32_t stage)
 {
     double all[MAX_STAGES], net[MAX_STAGES];
     size_t own = x->processes[stage], n = 0;
@@ -483,8 +483,8 @@ static double error_of(const struct moments *m, double n)
  * A stage whose ranks are slow by turns waits within itself, and is not faster
  * for that; a stage behind it waits for its messages instead. So the smaller
  * excess counts, of that with waits within a stage and of that without. */
-static void look(const struct stages *s, uint32_t stages, uint32_t stage,
-                 struct slowest *best)
+static void measure_stage(const struct stages *s, uint32_t stages,
+                          uint32_t stage, struct slowest *best)
 {
     struct slowest own = {.stage = stage, .stages = stages, .passes = INFINITY};
     struct moments all = {0}, net = {0};
@@ -496,7 +496,7 @@ static void look(const struct stages *s, uint32_t stages, uint32_t stage,
 
         if (x->n != stages)
             continue;
-        by = longer(s, x, stage);
+        by = get_longer(s, x, stage);
         own.first = own.pipelines++ ? own.first : x;
         own.passes = fmin(own.passes, (double) s->fewest[x->rank]);
         add_moment(&all, by.us);
@@ -524,7 +524,7 @@ static struct slowest find_slowest(const struct stages *s)
         uint32_t n = s->at[k].n;
 
         for (uint32_t stage = 0; !seen[n] && stage < n; stage++)
-            look(s, n, stage, &best);
+            measure_stage(s, n, stage, &best);
         seen[n] = true;
     }
     return best;
@@ -547,9 +547,9 @@ static void leave_named(const struct stages *s)
 
 /* Asks own times whether a stage of all pipelines with so many computes longer
  * than the others, which by sums is by_us. */
-static enum jp_own_word ask(const struct stages *s, uint32_t stages,
-                            uint32_t stage, double by_us,
-                            struct judge_group *group)
+static enum jp_own_word ask_own_times(const struct stages *s, uint32_t stages,
+                                      uint32_t stage, double by_us,
+                                      struct judge_group *group)
 {
     for (size_t i = 0; i < s->p->n; i++)
         s->side[i] = JUDGE_ASIDE;
@@ -587,9 +587,10 @@ static struct slowest find_own(const struct stages *s)
             struct slowest sums = {0};
             struct judge_group own;
 
-            if (ask(s, n, stage, 0, &own) != JP_OWN_SO || own.us <= best.us)
+            if (ask_own_times(s, n, stage, 0, &own) != JP_OWN_SO ||
+                own.us <= best.us)
                 continue;
-            look(s, n, stage, &sums);
+            measure_stage(s, n, stage, &sums);
             if (!sums.pipelines) /* too few */
                 continue;
             best = sums;
@@ -758,8 +759,8 @@ static void drop_many(struct jp_findings *findings)
 
 /* Adds the finding. All other stages of all pipelines lose the excess. 0 or -1.
  */
-static int tell(const struct stages *s, const struct slowest *x,
-                struct jp_findings *findings)
+static int add_stage_finding(const struct stages *s, const struct slowest *x,
+                             struct jp_findings *findings)
 {
     size_t host = host_of(s, x, x->stage);
     const char *name = host == SIZE_MAX ? "" : s->p->hosts[host].host;
@@ -830,7 +831,7 @@ static double least_us(const struct stages *s, const struct slowest *x)
 
 /* Looks for the slowest stage, and adds the finding or answers the question. 0,
  * or -1 without memory. */
-static int judge(struct stages *s, struct jp_findings *findings)
+static int judge_stages(struct stages *s, struct jp_findings *findings)
 {
     struct slowest x, own;
     struct judge_group group;
@@ -851,7 +852,7 @@ static int judge(struct stages *s, struct jp_findings *findings)
     tell_node(s, &x, findings);
     own = find_own(s);
     if (own.pipelines && !findings_has_late(findings))
-        return tell(s, &own, findings);
+        return add_stage_finding(s, &own, findings);
     if (is_short(&x) && !s->run_known) {
         hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
                        JP_HYPOTHESIS_NOT_JUDGED, NAN,
@@ -865,7 +866,7 @@ static int judge(struct stages *s, struct jp_findings *findings)
                    s->run_us > 0 ? least / s->run_us : NAN, NULL);
     if (x.us <= least || findings_has_late(findings))
         return 0;
-    own_word = ask(s, x.stages, x.stage, x.us, &group);
+    own_word = ask_own_times(s, x.stages, x.stage, x.us, &group);
     if (own_word == JP_OWN_NOT)
         return 0;
     /* what a part of a stage has more to do is in these sums, too */
@@ -879,7 +880,7 @@ static int judge(struct stages *s, struct jp_findings *findings)
                        "in one launch, and the stages differ by that");
         return 0;
     }
-    return tell(s, &x, findings);
+    return add_stage_finding(s, &x, findings);
 }
 
 /* A communicator of fewer complete operations than this share is not counted in
@@ -932,7 +933,7 @@ int stages_findings(const struct jp_result *r, const struct jp_processes *p,
     s.room = calloc(r->n_ranks + 3 * r->n_comms + 1, sizeof(*s.room));
     if (s.side && s.spent_us && s.perhaps_us && s.within_us && s.rows &&
         s.fewest && s.at && s.of_process && s.edges && s.room)
-        rc = judge(&s, findings);
+        rc = judge_stages(&s, findings);
     free(s.side);
     free(s.spent_us);
     free(s.perhaps_us);

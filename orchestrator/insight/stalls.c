@@ -286,9 +286,10 @@ static void count_once(struct judge_answer *a)
 
 /* Adds the finding about the stalls of a process. Returns 0, or -1 without
  * memory. */
-static int tell(const struct jp_result *r, const struct jp_processes *p,
-                const struct judge *j, struct judge_answer *a,
-                struct jp_findings *findings)
+static int add_stall_finding(const struct jp_result *r,
+                             const struct jp_processes *p,
+                             const struct judge *j, struct judge_answer *a,
+                             struct jp_findings *findings)
 {
     struct moments at;
 
@@ -320,9 +321,9 @@ static const char *why_not(const struct jp_result *r,
                : "too few operations to tell a stall from chance";
 }
 
-static void answer(const struct jp_result *r, const struct jp_processes *p,
-                   const struct judge *j, const char *why,
-                   struct jp_hypotheses *h)
+static void answer_stalls(const struct jp_result *r,
+                          const struct jp_processes *p, const struct judge *j,
+                          const char *why, struct jp_hypotheses *h)
 {
     const char *in = expected_seen(r) < 1 - limits_get(JP_LIMIT_STATED)
                          ? " in the operations that were recorded"
@@ -369,7 +370,7 @@ int stalls_findings(const struct jp_result *r, const struct jp_processes *p,
     const char *why = why_not(r, p, j);
     size_t stalling = 0, told = 0;
 
-    answer(r, p, j, why, findings->hypotheses);
+    answer_stalls(r, p, j, why, findings->hypotheses);
     *stalls = (struct jp_stalls){.once_us = NAN, .again_us = NAN};
     if (why || j->crowd)
         return 0;
@@ -383,7 +384,7 @@ int stalls_findings(const struct jp_result *r, const struct jp_processes *p,
             excuse(r, p, j, lateness);
         if ((double) stalling > limits_get(JP_LIMIT_LATE_MANY))
             continue;
-        if (tell(r, p, j, &j->answers[i], findings) < 0)
+        if (add_stall_finding(r, p, j, &j->answers[i], findings) < 0)
             return -1;
         told++;
     }

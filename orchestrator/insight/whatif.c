@@ -126,7 +126,7 @@ static bool make_cause(const struct jp_result *r, const struct jp_processes *p,
 }
 
 /* Adds the gain to the finding's text. n: findings that were replayed. */
-static void say(struct jp_finding *f, size_t n)
+static void add_gain_text(struct jp_finding *f, size_t n)
 {
     size_t used = strlen(f->text);
     char all[60] = "";
@@ -280,7 +280,7 @@ static size_t drop_nothing(struct whatif *w)
 /* Replays the run without the listed findings, and tells what they cost. Those
  * that are nothing are dropped, and the others asked again, as what each of
  * several costs depends on all of them. Returns 0 or -1. */
-static int ask(struct whatif *w, struct replay *x)
+static int replay_subjects(struct whatif *w, struct replay *x)
 {
     struct replay_gain gains[WHATIF_FINDINGS];
     size_t known = 0;
@@ -309,7 +309,7 @@ static int ask(struct whatif *w, struct replay *x)
             f->gain_all = all;
         }
         correct_cost(w, &w->of[i], &w->causes[i]);
-        say(f, known);
+        add_gain_text(f, known);
     }
     return 0;
 }
@@ -352,7 +352,7 @@ int whatif_findings(const struct jp_result *result,
         state.usable = false;
     w.part = state.part;
     if (state.usable)
-        rc = ask(&w, x);
+        rc = replay_subjects(&w, x);
     whatif_clear(&w);
     if (!own)
         replay_destroy(x);

@@ -845,7 +845,7 @@ static const char *why_unusable(const struct work *w)
 /* Normalises arrivals to the run. Clocks by durations lack what all ranks
  * compute, so lateness fills more of them than of the run; there the number of
  * the operation shows the part of the run. */
-static void scale(struct work *w)
+static void scale_to_run(struct work *w)
 {
     struct judge_run *run = w->run;
 
@@ -1131,7 +1131,7 @@ struct judge *judge_run(const struct jp_result *r, const struct jp_processes *p,
         !w.placed || !w.blocks || !w.of_key || !w.of_item ||
         sort_members(&w) < 0)
         goto out;
-    scale(&w);
+    scale_to_run(&w);
     rc = set_excess(&w);
     if (rc == 0)
         rc = judge_stalls_find(j, &run,

@@ -221,7 +221,7 @@ static void compare_member(struct judge_run *run, const uint32_t *members,
 /* Sets kept_excess: each interval less the median of others of the role. What
  * is not kept of another one counts as if it were as long as it can be. 0, or
  * -1: no memory. */
-static int compare(struct judge_run *run)
+static int compare_kept(struct judge_run *run)
 {
     size_t n = run->p->n, from = 0, to;
     double scratch[PEERS];
@@ -358,7 +358,7 @@ static int place_intervals(struct judge_run *run, const struct operations *from)
         if (name_places(from, &run->kept[p]) < 0)
             return -1;
     }
-    return compare(run);
+    return compare_kept(run);
 }
 
 int judge_kept_fill(struct judge_run *run, const struct operations *from)

@@ -387,8 +387,8 @@ static bool are_stalls(const struct search *s, uint32_t process, double from,
 }
 
 /* Marks the intervals of a process that are longer. */
-static void mark(const struct search *s, uint32_t process, double from,
-                 bool *stall)
+static void mark_stalls(const struct search *s, uint32_t process, double from,
+                        bool *stall)
 {
     struct judge_process *x = &s->j->processes[process];
 
@@ -511,7 +511,7 @@ static void find_in_role(const struct search *s, const struct group *all,
             double from = stall_from(s, all, p, us);
 
             if (are_stalls(s, p, from, usual))
-                mark(s, p, from, stall);
+                mark_stalls(s, p, from, stall);
         }
     }
 }

@@ -3,8 +3,8 @@
  * replay.h has the model. The first half decides for each event which earlier
  * one it follows, where streams of operations overlap (find_followed). The
  * second half is the engine: replay_pass advances each process until it waits,
- * in any order, so a pass is O(events); judge() calibrates clocks and decides
- * whether the model fits this run.
+ * in any order, so a pass is O(events); judge_usable() calibrates clocks and
+ * decides whether the model fits this run.
  */
 #include "orchestrator/replay/replay_run.h"
 
@@ -565,8 +565,8 @@ static int make_passes(struct replay *x)
 
 /* Makes all of it from the timelines, or from the order. Returns 0 or -1; the
  * caller destroys x. */
-static int make(struct replay *x, const struct replay_order *order,
-                struct replay_state *state)
+static int build_replay(struct replay *x, const struct replay_order *order,
+                        struct replay_state *state)
 {
     size_t n = x->p->n;
 
@@ -665,7 +665,7 @@ static void leave_barrier(struct replay *x, const struct replay_op *op)
 /* Runs the first passes, and judges whether the model fits this run: the length
  * of the replay must be that of the recording, and few records may be missing.
  * Guards against a gain that the model invents. */
-static void judge(struct replay *x, struct replay_state *state)
+static void judge_usable(struct replay *x, struct replay_state *state)
 {
     for (uint32_t p = 0; p < x->p->n; p++) {
         x->afloat[p] = true;
@@ -727,14 +727,14 @@ static struct replay *create(const struct jp_result *result,
     x->r = result;
     x->p = processes;
     x->by_order = order;
-    if (make(x, order, state) < 0) {
+    if (build_replay(x, order, state) < 0) {
         replay_destroy(x);
         return NULL;
     }
     if (order)
         judge_order(x, order, state);
     else
-        judge(x, state);
+        judge_usable(x, state);
     return x;
 }
 

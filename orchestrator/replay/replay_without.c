@@ -751,8 +751,8 @@ static int ask_one(struct replay *x, struct asked *a, size_t which,
     return 0;
 }
 
-static int ask(struct replay *x, struct asked *a, struct replay_gain *gains,
-               double *all)
+static int ask_gains(struct replay *x, struct asked *a,
+                     struct replay_gain *gains, double *all)
 {
     size_t known = 0;
     double worth = 0;
@@ -811,7 +811,7 @@ int replay_gains(struct replay *x, const struct replay_cause *causes, size_t n,
         gains[i] = (struct replay_gain){NAN, NAN, NAN};
     rc = asked_init(&a, x, causes, n);
     if (rc == 0)
-        rc = ask(x, &a, gains, all);
+        rc = ask_gains(x, &a, gains, all);
     asked_fini(&a);
     return rc;
 }
