@@ -375,6 +375,27 @@ static bool is_worth(const struct network *w, const struct sum *sum,
                                 (gpus_us > 0 ? gpus_us : w->list->time_us);
 }
 
+/* Says of a change that is not worth a finding that it was there: the question
+ * was answered before, and "no drift over 10 %" would be false. */
+static void answer_unworthy(const struct network *w, const struct sum *sum)
+{
+    struct jp_hypotheses *h = w->findings->hypotheses;
+    double gpus_us = w->findings->gpus_us;
+    bool of_run = gpus_us > 0;
+    const char *cost =
+        FIG_SHARE(sum->excess_us / (of_run ? gpus_us : w->list->time_us));
+
+    if (!h || !(sum->excess_us > 0) ||
+        h->of[JP_HYPOTHESIS_DRIFT].state != JP_HYPOTHESIS_NOT_FOUND)
+        return;
+    hypothesis_set(h, JP_HYPOTHESIS_DRIFT, JP_HYPOTHESIS_NOT_FOUND, NAN,
+                   "no drift worth a search: the network %s %s slower%s, which "
+                   "cost %s of %s",
+                   sum->passed ? "was" : "became", FIG_SHARE(sum->ratio - 1),
+                   sum->passed ? " for a time" : "", cost,
+                   of_run ? "the run" : "communication");
+}
+
 /* Makes all findings on the network. *compared: links were compared with their
  * likes. Returns 0 or -1. */
 static int find_all(struct network *w, bool *compared)
@@ -385,18 +406,20 @@ static int find_all(struct network *w, bool *compared)
      * misread: both are noisy fits of one event. */
     double least = fmax(limits_get(JP_LIMIT_NET_MINOR) * both,
                         w->list->time_us * limits_get(JP_LIMIT_NET_SHARE));
-    bool steps = is_worth(w, &step, least);
+    bool has_step, has_line;
     int rc;
 
     line.passed = false;
-    *compared = !steps && !is_worth(w, &line, least);
-    if (steps && add_course(w, NET_STEP, JP_FINDING_SLOW_NETWORK) < 0)
+    has_step = is_worth(w, &step, least);
+    has_line = is_worth(w, &line, least);
+    if (has_step && add_course(w, NET_STEP, JP_FINDING_SLOW_NETWORK) < 0)
         return -1;
-    if (is_worth(w, &line, least) &&
-        add_course(w, NET_LINE, JP_FINDING_DRIFT) < 0)
+    if (has_line && add_course(w, NET_LINE, JP_FINDING_DRIFT) < 0)
         return -1;
+    *compared = !has_step && !has_line;
     if (!*compared)
         return 0;
+    answer_unworthy(w, step.excess_us > line.excess_us ? &step : &line);
     rc = compare_speeds(w);
     if (rc == 0)
         rc = netgroups_findings(w);

@@ -128,7 +128,8 @@ static void add_message(unsigned c, unsigned src, unsigned dst, double us)
             .fast_gbs = MIB / (side == src % 2 ? 4 * us : us) / 1000};
 }
 
-static struct jp_judgement links; /* the answer of the last find() */
+/* Answers of the last find(), and of the last find_burst(). */
+static struct jp_judgement links, drift;
 
 enum { TEXT = sizeof(((struct jp_finding *) 0)->text) };
 
@@ -182,6 +183,68 @@ static void compares_like_fabrics(void **state)
         m.comms[c].type = c >= COMMS - 2 ? JP_COMM_HCA_ONLY : JP_COMM_MIXED;
     }
     assert_int_equal(find(text), 0);
+}
+
+/* Operations of 100 us, and of `us` in group 0 from operation `from` to `to`.
+ */
+static void add_burst(char *coll, unsigned us, unsigned from, unsigned to)
+{
+    m.colls[0] = coll;
+    m.result.n_coll_names = 1;
+    for (unsigned c = 0; c < COMMS; c++)
+        for (unsigned i = 0; i < OPS; i++, m.result.n_ops++) {
+            uint64_t net = (!c && i >= from && i < to ? us : 100) + i % 3;
+            const struct jp_op op = {.comm = c,
+                                     .sn = i,
+                                     .bytes = MIB,
+                                     .n = RANKS,
+                                     .n_exec = RANKS,
+                                     .exec_min_us = net,
+                                     .exec_second_us = net,
+                                     .exec_max_us = net,
+                                     .exec_sum_us = RANKS * net};
+
+            assert_int_equal(ops_add(m.result.ops, &op), 0);
+        }
+    end_ops();
+}
+
+static size_t find_burst(unsigned us, unsigned from, unsigned to)
+{
+    static char all_reduce[] = "AllReduce";
+    struct jp_insight *x;
+    size_t n;
+
+    tear_down(NULL);
+    set_up(NULL);
+    add_burst(all_reduce, us, from, to);
+    x = insight_run(NULL, NULL, &m.result, NULL);
+    assert_non_null(x);
+    n = x->findings.n;
+    drift = x->hypotheses.of[JP_HYPOTHESIS_DRIFT];
+    insight_destroy(x);
+    return n;
+}
+
+/* A burst of another job that costs next to nothing is no finding, but it was
+ * there. What lasts to the end is one. */
+static void tells_of_bursts(void **state)
+{
+    (void) state;
+    assert_int_equal(find_burst(100, 0, 0), 0);
+    assert_int_equal(drift.state, JP_HYPOTHESIS_NOT_FOUND);
+    assert_true(drift.least > 0 && !*drift.text);
+    assert_int_equal(find_burst(150, 40, 55), 0);
+    assert_int_equal(drift.state, JP_HYPOTHESIS_NOT_FOUND);
+    assert_true(isnan(drift.least));
+    assert_non_null(strstr(drift.text, "was 49.5 % slower for a time, which "
+                                       "cost 0.9 % of communication"));
+    assert_int_equal(find_burst(300, 40, 55), 1); /* 3.5 % */
+    assert_int_equal(drift.state, JP_HYPOTHESIS_FOUND);
+    assert_int_equal(find_burst(150, 85, 100), 1);
+    assert_int_equal(drift.state, JP_HYPOTHESIS_FOUND);
+    assert_int_equal(find_burst(112, 90, 100), 0);
+    assert_non_null(strstr(drift.text, "became 11.9 % slower, which"));
 }
 
 static void finds_alltoall(void **state)
@@ -313,6 +376,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(compares_like_fabrics, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(tells_of_bursts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(finds_alltoall, set_up, tear_down),
         cmocka_unit_test_setup_teardown(finds_exchanges, set_up, tear_down),
         cmocka_unit_test_setup_teardown(finds_links, set_up, tear_down),
