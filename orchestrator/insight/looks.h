@@ -183,6 +183,14 @@ int network_findings(const struct jp_result *result,
                      const struct jp_expectation *expectation,
                      struct jp_findings *findings);
 
+/* Communicators that are slower than their peers, and cost too little for a
+ * finding. comms 0: none. */
+struct network_trifle {
+    size_t comms;
+    double ratio; /* their time / that of their peers */
+    double share; /* of the time in communication */
+};
+
 /* What network.c and netgroups.c share. */
 
 struct network {
@@ -198,6 +206,7 @@ struct network {
     size_t *stamp;
     double likes_least; /* a link is found if it is slower than similar links
                            by this share; 0: none was compared */
+    struct network_trifle trifle;
     bool waits; /* ranks are late, so Send and Recv cannot be compared */
 };
 

@@ -262,8 +262,14 @@ static int add_slow(struct network *w, struct jp_netseries *copy, size_t n,
     sum = add_up(w, NET_STEP);
     comms = mark_communicators(w, NET_STEP);
     w->list = whole;
-    if (sum.excess_us <= list.time_us * limits_get(JP_LIMIT_NET_SHARE))
+    if (sum.excess_us <= list.time_us * limits_get(JP_LIMIT_NET_SHARE)) {
+        if (against == JP_AGAINST_LIKES && comms)
+            w->trifle =
+                (struct network_trifle){.comms = comms,
+                                        .ratio = sum.ratio,
+                                        .share = sum.excess_us / list.time_us};
         return 0;
+    }
     f = findings_add(w->findings, JP_FINDING_SLOW_NETWORK);
     if (!f)
         return -1;
@@ -566,6 +572,22 @@ static bool has_likes(const struct network *w,
     return (double) most >= limits_get(JP_LIMIT_NET_COMMS);
 }
 
+/* Answers for links that were compared, of which none is a finding. */
+static void answer_compared(const struct network *w, struct jp_hypotheses *h)
+{
+    const struct network_trifle *t = &w->trifle;
+
+    if (!t->comms)
+        hypothesis_set(h, JP_HYPOTHESIS_SLOW_LINK, JP_HYPOTHESIS_NOT_FOUND,
+                       w->likes_least, NULL);
+    else
+        hypothesis_set(h, JP_HYPOTHESIS_SLOW_LINK, JP_HYPOTHESIS_NOT_FOUND, NAN,
+                       "no slow link worth a search: %s communicator%s took %s "
+                       "longer than peers, which cost %s of communication",
+                       FIG_COUNT(t->comms), plural(t->comms),
+                       FIG_SHARE(t->ratio - 1), FIG_SHARE(t->share));
+}
+
 /* Answers for links: communicators, groups of an AlltoAll, and pairs of ranks.
  */
 static void answer_links(const struct network *w, bool compared,
@@ -574,13 +596,10 @@ static void answer_links(const struct network *w, bool compared,
     if (!compared)
         hypothesis_set(h, JP_HYPOTHESIS_SLOW_LINK, JP_HYPOTHESIS_NOT_JUDGED,
                        NAN, "the network changed during the run");
-    else if (w->likes_least > 0 &&
-             !is_minor(share_of_series(w, false), JP_HYPOTHESIS_SLOW_LINK, h))
-        hypothesis_set(h, JP_HYPOTHESIS_SLOW_LINK, JP_HYPOTHESIS_NOT_FOUND,
-                       w->likes_least, NULL);
-    else if (w->likes_least > 0)
-        return; /* is_minor has answered */
-    else if (w->waits)
+    else if (w->likes_least > 0) {
+        if (!is_minor(share_of_series(w, false), JP_HYPOTHESIS_SLOW_LINK, h))
+            answer_compared(w, h);
+    } else if (w->waits)
         hypothesis_set(h, JP_HYPOTHESIS_SLOW_LINK, JP_HYPOTHESIS_NOT_JUDGED,
                        NAN, "messages wait for late ranks");
     else

@@ -26,7 +26,7 @@ static struct {
     struct jp_p2p p2p[COMMS * RANKS * RANKS * 2];
     char hosts[2 * COMMS][8];
     char *host_names[2 * COMMS];
-    char *colls[1];
+    char *colls[2];
 } m;
 
 static void make_comm(unsigned c)
@@ -247,6 +247,44 @@ static void tells_of_bursts(void **state)
     assert_non_null(strstr(drift.text, "became 11.9 % slower, which"));
 }
 
+/* A link that is slow for what takes next to no time is no finding, but "no
+ * link slower than its peers" would be false. */
+static void tells_of_trifles(void **state)
+{
+    static char large[] = "AllGather", small[] = "AllReduce";
+    char text[TEXT];
+
+    (void) state;
+    m.colls[0] = large;
+    m.colls[1] = small;
+    m.result.n_coll_names = 2;
+    for (unsigned c = 0; c < COMMS; c++)
+        for (unsigned i = 0; i < 2 * OPS; i++, m.result.n_ops++) {
+            bool is_small = i >= OPS;
+            uint64_t net = i % 3 + (!is_small        ? 10000
+                                    : c == COMMS - 1 ? 150
+                                                     : 100);
+            const struct jp_op op = {.comm = c,
+                                     .coll = is_small,
+                                     .sn = i % OPS,
+                                     .bytes = MIB,
+                                     .n = RANKS,
+                                     .n_exec = RANKS,
+                                     .exec_min_us = net,
+                                     .exec_second_us = net,
+                                     .exec_max_us = net,
+                                     .exec_sum_us = RANKS * net};
+
+            assert_int_equal(ops_add(m.result.ops, &op), 0);
+        }
+    end_ops();
+    assert_int_equal(find(text), 0);
+    assert_int_equal(links.state, JP_HYPOTHESIS_NOT_FOUND);
+    assert_true(isnan(links.least));
+    assert_non_null(strstr(links.text, "1 communicator took 49.5 % longer than "
+                                       "peers, which cost <0.1 % of"));
+}
+
 static void finds_alltoall(void **state)
 {
     static char alltoall[] = "AlltoAllV";
@@ -377,6 +415,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(compares_like_fabrics, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(tells_of_bursts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tells_of_trifles, set_up, tear_down),
         cmocka_unit_test_setup_teardown(finds_alltoall, set_up, tear_down),
         cmocka_unit_test_setup_teardown(finds_exchanges, set_up, tear_down),
         cmocka_unit_test_setup_teardown(finds_links, set_up, tear_down),
