@@ -4,7 +4,8 @@
  * late: before each operation another process has most to do, and nobody in
  * particular causes the waits.
  *
- * Formulas, of own times before the same operation of a role (judge.h):
+ * Formulas, of own times before the same operation of a role (judge.h), without
+ * ranks that are named as late: they do not take turns with anybody.
  *
  * - excess of the slowest = longest - mean
  * - its sum over the run, without single intervals, by the resampled blocks:
@@ -80,11 +81,24 @@ static void add_columns(struct judge_turns *t, const struct judge_run *run,
         t->most = fmax(t->most, excess_us / longest_us);
 }
 
-/* Adds up all roles. members: processes sorted by role; those of role k begin
- * at from[k]. 0 or -1. */
+/* Marks who is named as late. aside: [process]. */
+static void leave_late(const struct judge *j, const struct jp_processes *p,
+                       bool *aside)
+{
+    for (size_t k = 0; k < j->n; k++) {
+        const struct judge_answer *a = &j->answers[k];
+
+        aside[a->process] |= a->kind != JUDGE_STALL;
+        for (size_t i = 0; a->kind == JUDGE_NODE && i < p->n; i++)
+            aside[i] |= p->list[i].host_at == a->host;
+    }
+}
+
+/* Adds up all roles, without who is aside. members: processes sorted by role;
+ * those of role k begin at from[k]. 0 or -1. */
 static int add_roles(struct judge_turns *t, const struct judge_run *run,
                      const uint32_t *members, const uint32_t *from,
-                     struct sums *sums)
+                     const bool *aside, struct sums *sums)
 {
     uint32_t most = 0;
     struct column *columns;
@@ -100,7 +114,8 @@ static int add_roles(struct judge_turns *t, const struct judge_run *run,
             uint32_t p = members[m];
 
             /* before its first operation a process starts */
-            for (uint32_t i = run->first[p] + 1; i < run->first[p + 1]; i++)
+            for (uint32_t i = run->first[p] + 1;
+                 !aside[p] && i < run->first[p + 1]; i++)
                 add_item(&columns[run->items[i].col], &run->items[i], p);
         }
         add_columns(t, run, columns, run->cols[k], sums);
@@ -128,14 +143,17 @@ int judge_turns_find(struct judge *j, const struct judge_run *run,
     struct judge_turns *t = &j->turns;
     struct sums sums = {0};
     struct stats_trimmed trimmed;
+    bool *aside = calloc(run->p->n + 1, sizeof(*aside));
     double most_us = 0;
     int rc = -1;
 
     sums.of_process = calloc(run->p->n + 1, sizeof(*sums.of_process));
     sums.of_comm = calloc(run->r->n_comms + 1, sizeof(*sums.of_comm));
     t->comm = UINT32_MAX;
-    if (!sums.of_process || !sums.of_comm ||
-        add_roles(t, run, members, from, &sums) < 0)
+    if (!sums.of_process || !sums.of_comm || !aside)
+        goto out;
+    leave_late(j, run->p, aside);
+    if (add_roles(t, run, members, from, aside, &sums) < 0)
         goto out;
     rc = 0;
     for (size_t p = 0; p < run->p->n; p++)
@@ -152,7 +170,10 @@ int judge_turns_find(struct judge *j, const struct judge_run *run,
                      ? fmin(fmax(trimmed.mean, 0) / sums.excess_us, 1)
                      : 0;
     t->most *= t->lasting;
+    if (t->processes < 2) /* nobody to take turns with */
+        t->most = 0;
 out:
+    free(aside);
     free(sums.of_process);
     free(sums.of_comm);
     return rc;
