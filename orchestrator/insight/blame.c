@@ -808,6 +808,22 @@ static int tell_own_node(struct blame *b, size_t host,
     return 0;
 }
 
+/* Returns true if own times by start and end name a rank of a host, and not the
+ * host: the others of it wait for that rank. */
+static bool names_one_of(const struct blame *b, size_t host)
+{
+    if (!b->speaks || !b->judge->timed)
+        return false;
+    for (size_t k = 0; k < b->judge->n; k++) {
+        const struct judge_answer *a = &b->judge->answers[k];
+
+        if ((a->kind == JUDGE_LATE || a->kind == JUDGE_ONSET) &&
+            a->host == host)
+            return true;
+    }
+    return false;
+}
+
 /* Reports nodes that are late: those that own times name, if sums call any of
  * their ranks late, and those that sums alone name. Their ranks are then no
  * longer suspects, nor are those whom own times contradict. */
@@ -829,6 +845,8 @@ static int tell_nodes(struct blame *b, const size_t *all, const size_t *late)
             rc = tell_own_node(b, h, named, whole);
             continue;
         }
+        if (names_one_of(b, h))
+            continue;
         rc = ask_node(b, h, all[h], &is[h]);
         if (rc == 0 && is[h])
             rc = add_node(b, h, late[h], all[h]);
