@@ -8,12 +8,13 @@
  * and neither do many short operations beside a few long ones.
  *
  * A constant, a step, a hump (a step up and back) and a line are fitted to the
- * blocks. A model counts if it leaves so little that a constant with
- * independent noise would look like it with a probability below
- * `net_chance_max` (an F test with as many degrees of freedom as blocks, less
- * two), and if it grows by more than `net_change_min`. Of step and line the one
- * with the smaller residual is taken; the hump if its residual is less than
- * half of that (`net_hump_max`).
+ * blocks; a line that counts is fitted again as a time that grows by as much in
+ * each block, which is bent where it grows several times. A model counts if it
+ * leaves so little that a constant with independent noise would look like it
+ * with a probability below `net_chance_max` (an F test with as many degrees of
+ * freedom as blocks, less two), and if it grows by more than `net_change_min`.
+ * Of step and line the one with the smaller residual is taken; the hump if its
+ * residual is less than half of that (`net_hump_max`).
  */
 #ifndef JP_INSIGHT_NETTREND_H
 #define JP_INSIGHT_NETTREND_H
