@@ -520,8 +520,10 @@ LIMIT(JP_LIMIT_NET_FLOOR,
 LIMIT(JP_LIMIT_NET_HUMP,
       "net_hump_max", 0.5, JP_LIMIT_IS_SHARE,
       "A slow stretch with an end is found where it leaves less than {} "
-      "of the variance that a step or a line leaves",
-      "it has one more edge to fit with")
+      "of the variance that a step or a line leaves, and costs as much as a "
+      "late rank that is named",
+      "it has one more edge to fit with, and bursts of other jobs are "
+      "everyday")
 LIMIT(JP_LIMIT_NET_MINOR,
       "net_minor_min", 0.3, JP_LIMIT_IS_SHARE,
       "Of steps and drifts in one run, a kind is reported if its share "

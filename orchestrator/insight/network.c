@@ -257,7 +257,7 @@ static int add_slow(struct network *w, struct jp_netseries *copy, size_t n,
 
     for (size_t i = 0; i < list.n; i++)
         copy[i].excess_us *= w->r->comms[copy[i].comm].n_ranks;
-    /* add_up and mark look at w->list: lend them the copies for a moment. */
+    /* These look at w->list: lend them the copies for a moment. */
     w->list = &list;
     sum = add_up(w, NET_STEP);
     comms = mark_communicators(w, NET_STEP);
