@@ -24,7 +24,6 @@
 #define APART_MOST 64 /* processes that are looked at as late ones together */
 #define FEW 8         /* in a smaller role each moves the others' median */
 #define APART_FEW 2   /* ... of few of them, if these are no more than half */
-#define NET_SHARE 0.1 /* of an excess, by which its network may be slower */
 #define MOST_NAMED 8
 
 /* --- excess --------------------------------------------------------------- */
@@ -338,15 +337,6 @@ static double error_below(const double *blocks)
         squares += pair * pair;
     }
     return sqrt(2 * squares);
-}
-
-double judge_moderate(const struct work *w, double squares, double *freedom)
-{
-    double usual = w->worth_us / 2, known = JUDGE_DIFFER_KNOWN;
-
-    squares += known * usual * usual;
-    *freedom += known;
-    return sqrt(squares / *freedom);
 }
 
 /* How processes of a kind differ anyway. */
@@ -750,44 +740,6 @@ static void measure_net(struct work *w)
 
 /* --- names ---------------------------------------------------------------- */
 
-bool judge_is_by_net(const struct judge *j, double net_us, double excess_us)
-{
-    return !j->timed && net_us > NET_SHARE * excess_us;
-}
-
-struct shortest *judge_find_shortest(const struct work *w)
-{
-    const struct judge_run *run = w->run;
-    struct shortest *of = calloc((size_t) run->n_ops + 1, sizeof(*of));
-
-    for (uint32_t p = 0; of && p < w->p->n; p++)
-        for (uint32_t i = run->first[p]; i < run->first[p + 1]; i++) {
-            struct shortest *s = &of[run->items[i].op];
-            float us = run->items[i].time_us;
-
-            if (!isfinite(run->items[i].own_us)) /* it was not reached */
-                continue;
-            s->hosts |= s->n &&
-                        w->p->list[s->process].host_at != w->p->list[p].host_at;
-            if (!s->n++ || us < s->us) {
-                s->next_us = s->n > 1 ? s->us : INFINITY;
-                s->us = us;
-                s->at = run->items[i].at;
-                s->process = p;
-            } else if (us < s->next_us) {
-                s->next_us = us;
-            }
-        }
-    return of;
-}
-
-bool judge_is_waited_for(const struct judge_run *run, uint32_t op,
-                         const struct shortest *s)
-{
-    return s->n > 1 && s->n == run->expected[op] &&
-           strcmp(run->keys[run->key[op]].func, "message") != 0;
-}
-
 /* Names a process that is late from some time on, or all along. A part of the
  * run is told only where its blocks have enough intervals: of a run of a few
  * steps a part is one step, and its work differs by chance. 0 or -1. */
@@ -963,23 +915,6 @@ static void drop_late_mates(struct work *w)
     j->n = kept;
 }
 
-/* Sums up how long all others of their operations waited for each process
- * alone: members leave an operation together, so that whose duration is the
- * shortest came last. 0, or -1: no memory. */
-static int sum_alone(struct work *w)
-{
-    struct shortest *of = judge_find_shortest(w);
-
-    if (!of)
-        return -1;
-    for (uint32_t i = 0; i < w->run->n_ops; i++)
-        if (judge_is_waited_for(w->run, i, &of[i]))
-            w->j->processes[of[i].process].alone_us +=
-                (double) (of[i].next_us - of[i].us);
-    free(of);
-    return 0;
-}
-
 static int judge_all(struct work *w)
 {
     struct judge *j = w->j;
@@ -1005,7 +940,7 @@ static int judge_all(struct work *w)
     if (rc == 0 && w->run->kept_first)
         judge_price_kept_stalls(j, w->run);
     else if (rc == 0 && j->n)
-        rc = sum_alone(w);
+        rc = judge_sum_alone(w);
     if (rc == 0)
         rc = judge_turns_find(j, w->run, w->members, w->role_from);
     return rc == 0 && j->n && !w->run->timed && (!w->run->part || w->run->kept)

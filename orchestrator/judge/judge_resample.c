@@ -49,3 +49,12 @@ unsigned judge_freedom_of(unsigned blocks)
 {
     return (unsigned) (0.6 * blocks / 2) - 1; /* kept pairs, less one */
 }
+
+double judge_moderate(const struct work *w, double squares, double *freedom)
+{
+    double usual = w->worth_us / 2, known = JUDGE_DIFFER_KNOWN;
+
+    squares += known * usual * usual;
+    *freedom += known;
+    return sqrt(squares / *freedom);
+}

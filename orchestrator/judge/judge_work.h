@@ -1,8 +1,8 @@
 /* judge_work.h - what the parts of judge.c share. For this room only.
  *
  * judge.c measures each process's excess. judge_window.c finds the part of the
- * run in which somebody is late, and judge_node.c says whether all processes of
- * a node are.
+ * run in which somebody is late, judge_node.c says whether all processes of a
+ * node are, and judge_shortest.c for how long one alone was waited for.
  */
 #ifndef JP_JUDGE_WORK_H
 #define JP_JUDGE_WORK_H
@@ -44,18 +44,23 @@ double judge_errors_of(double chance, unsigned freedom);
 /* Returns the degrees of freedom of the error of so many blocks. */
 unsigned judge_freedom_of(unsigned blocks);
 
-/* --- judge.c -------------------------------------------------------------- */
-
 /* Returns the standard deviation of a sum of squares with `freedom` degrees of
  * freedom. Few values do not show it well, so what processes differ by anyway
  * counts as that of JUDGE_DIFFER_KNOWN further ones (Smyth 2004: an empirical
  * Bayes estimate). *freedom: with these. */
 double judge_moderate(const struct work *work, double squares, double *freedom);
 
+#define NET_SHARE 0.1 /* of an excess, by which its network may be slower */
+
 /* Returns true if a slower network may look like that excess: where operations
  * overlap computation, durations count its time several times. */
-bool judge_is_by_net(const struct judge *judge, double net_us,
-                     double excess_us);
+static inline bool judge_is_by_net(const struct judge *judge, double net_us,
+                                   double excess_us)
+{
+    return !judge->timed && net_us > NET_SHARE * excess_us;
+}
+
+/* --- judge_shortest.c ----------------------------------------------------- */
 
 /* The two shortest durations of an operation, and whose is the shorter one. */
 struct shortest {
@@ -72,6 +77,10 @@ struct shortest *judge_find_shortest(const struct work *work);
  * of these one side always waits, as a part of the work of a pipeline. */
 bool judge_is_waited_for(const struct judge_run *run, uint32_t op,
                          const struct shortest *shortest);
+
+/* Sums up how long all others of their operations waited for each process
+ * alone: alone_us. 0, or -1: no memory. */
+int judge_sum_alone(struct work *work);
 
 /* --- judge_window.c ------------------------------------------------------- */
 
