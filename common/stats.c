@@ -186,3 +186,18 @@ double stats_student_tail(double t, unsigned freedom)
                          : sin(angle) * sum;
     return fmin(1, fmax((1 - within) / 2, 1e-16));
 }
+
+double stats_student_quantile(double chance, unsigned freedom)
+{
+    double low = 0, high = 1e4;
+
+    for (int i = 0; i < 60; i++) {
+        double mid = (low + high) / 2;
+
+        if (stats_student_tail(mid, freedom) > chance)
+            low = mid;
+        else
+            high = mid;
+    }
+    return high;
+}

@@ -43,6 +43,9 @@ double stats_binomial_tail(uint64_t k, uint64_t n, double p);
  * 1e-15 are only known to be that small. */
 double stats_student_tail(double t, unsigned freedom);
 
+/* How large Student's t must be so that a larger one has that probability. */
+double stats_student_quantile(double chance, unsigned freedom);
+
 /* Returns the number of n's highest bit; 0 for 0. Counts with the same number
  * have the same magnitude. */
 static inline int stats_magnitude(uint64_t n)

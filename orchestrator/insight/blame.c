@@ -716,7 +716,7 @@ static bool is_of_few(const struct blame *b, const struct suspect *s)
 /* Returns true if own times contradict that a suspect is late whom they do not
  * name, all along or in a part of the run: by start and end. By durations a
  * late part may drown in waits, and a slower network looks like own times, so
- * nobody is named who may have one (is_by_net of judge.c). There sums decide:
+ * nobody is named who may have one (judge_is_by_net). There sums decide:
  * of a part of the run, and all along, unless he is not apart, or his network
  * is slower by more than he is late. Sums also decide of a process that no
  * other one does the work of, and of a few that do the same work, with start

@@ -347,7 +347,7 @@ static int add_operations(struct reading *rd, const struct jp_netseries *which,
     more->gbs_us = which->gbs_us * (double) more->bytes;
     more->ops = n;
     more->net_us = 0;
-    more->noise = more->least = NAN;
+    more->noise = NAN;
     for (size_t i = 0; i < n; i++)
         more->net_us += ops[i].net_us * ops[i].n;
     for (size_t i = skip; i < n; i++)
@@ -464,7 +464,6 @@ static void set_course(struct reading *rd, const struct kind *kind,
     struct levels l;
 
     s->noise = trend->noise;
-    s->least = trend->least;
     s->blocks = trend->blocks;
     if (trend->course == NET_STEADY)
         return;

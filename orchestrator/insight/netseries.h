@@ -28,8 +28,8 @@ struct jp_netseries {
     double excess_us;           /* the additional time of all ranks */
     double change_error;        /* of log(after / before); NAN: unknown */
     double median_us;
-    /* Of nettrend.h; NAN, NAN and 0: operations are too short to judge. */
-    double noise, least;
+    /* Of nettrend.h; NAN and 0: operations are too short to judge. */
+    double noise;
     unsigned blocks;
     /* Warm-up: the number of operations, the sum of their mean times over
      * ranks, when the last was written (NAN: unknown). usual_us: the usual mean

@@ -188,20 +188,11 @@ static double chance_of(double f, unsigned blocks)
     return stats_student_tail(sqrt(f), blocks - 2);
 }
 
-/* The smallest F that counts among so many blocks. */
-static double least_f(unsigned blocks)
+/* A step of size d in the middle explains n d^2 / 4 of n blocks' squares. */
+double nettrend_least(unsigned blocks)
 {
-    double low = 1, high = 1e6;
-
-    while (high / low > 1.001) {
-        double f = sqrt(low * high);
-
-        if (chance_of(f, blocks) > limits_get(JP_LIMIT_NET_CHANCE))
-            low = f;
-        else
-            high = f;
-    }
-    return high;
+    return 2 / sqrt(blocks) *
+           stats_student_quantile(limits_get(JP_LIMIT_NET_CHANCE), blocks - 2);
 }
 
 /* Returns true if the model is significant and large enough. all: the sum of
@@ -243,8 +234,6 @@ static const struct fit *choose(struct nettrend *trend, const struct blocks *b,
     *hump = fit_hump(b);
     least = fmin(step->rest, line.rest);
     trend->noise = sqrt(least / (b->n - 2) + floor);
-    /* A step of size d in the middle explains n d^2 / 4. */
-    trend->least = trend->noise * sqrt(least_f(b->n) * 4 / b->n);
     if (hump->rest < limits_get(JP_LIMIT_NET_HUMP) * least &&
         explains(hump, b, all, floor)) {
         take_fit(trend, hump, NET_STEP);
@@ -268,8 +257,7 @@ void nettrend_fit(struct nettrend_op *ops, size_t n, struct nettrend *trend)
     const struct fit *edges;
     struct fit step, hump;
 
-    *trend = (struct nettrend){
-        .noise = NAN, .least = NAN, .from = -INFINITY, .to = INFINITY};
+    *trend = (struct nettrend){.noise = NAN, .from = -INFINITY, .to = INFINITY};
     for (size_t i = 0; i < n; i++) {
         times += ops[i].usual_us * ops[i].usual_us;
         weights += ops[i].usual_us;

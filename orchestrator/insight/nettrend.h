@@ -42,13 +42,15 @@ struct nettrend {
      * Otherwise all are. */
     double from, to;
     double noise;    /* standard deviation of the blocks; NAN: not judged */
-    double least;    /* the smallest growth of the logarithm that would have
-                        been seen in the middle of the run; NAN */
     unsigned blocks; /* 0: not judged */
 };
 
 /* Fits the n operations, which it sorts by time. Fewer than `net_ops_min`, or
  * such as usually take less than `net_us_min`, are not judged. */
 void nettrend_fit(struct nettrend_op *ops, size_t n, struct nettrend *trend);
+
+/* Returns the smallest growth of the logarithm, in units of the noise, that is
+ * found among so many blocks if it begins in the middle of the run. */
+double nettrend_least(unsigned blocks);
 
 #endif

@@ -438,11 +438,20 @@ static int find_all(struct network *w, bool *compared)
  * median noise; NAN: no series could be judged. */
 static double least_change(const struct network *w, double *scratch)
 {
+    unsigned blocks = 0;
+    double least = NAN; /* of so many blocks: most series have equally many */
     size_t n = 0;
 
-    for (size_t i = 0; i < w->list->n; i++)
-        if (isfinite(w->list->at[i].least))
-            scratch[n++] = w->list->at[i].least;
+    for (size_t i = 0; i < w->list->n; i++) {
+        const struct jp_netseries *s = &w->list->at[i];
+
+        if (!s->blocks)
+            continue;
+        if (s->blocks != blocks)
+            least = nettrend_least(s->blocks);
+        blocks = s->blocks;
+        scratch[n++] = s->noise * least;
+    }
     if (!n)
         return NAN;
     return fmax(limits_get(JP_LIMIT_NET_CHANGE),

@@ -248,8 +248,8 @@ static void correct_cost(const struct whatif *w, const struct subject *s,
 {
     struct jp_finding *f = s->f;
     bool net = cause->kind == REPLAY_NET;
-    double others = (double) w->p->at_once - (net ? 0 : (double) cause->n);
-    double us = s->gain.share * w->findings->run_us * others;
+    double waiting = (double) w->p->at_once - (net ? 0 : (double) cause->n);
+    double us = s->gain.share * w->findings->run_us * waiting;
 
     if (w->part || !(s->gain.share > REPLAY_SURE) || !(us > 0))
         return;

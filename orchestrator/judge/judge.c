@@ -379,7 +379,7 @@ static struct differ differ_by(const struct work *w, double squares,
     struct differ by = {.shown = squares > freedom * usual * usual};
     double sd = judge_moderate(w, squares, &freedom);
 
-    by.us = judge_errors_of(chance, (unsigned) freedom) * sd;
+    by.us = stats_student_quantile(chance, (unsigned) freedom) * sd;
     return by;
 }
 
@@ -585,9 +585,10 @@ static void set_least(struct work *w)
 {
     struct judge *j = w->j;
     double chance = judge_chance(j->n_judged);
-    double by_blocks = judge_errors_of(chance, judge_freedom_of(JUDGE_BLOCKS));
+    double by_blocks =
+        stats_student_quantile(chance, judge_freedom_of(JUDGE_BLOCKS));
     double by_below =
-        judge_errors_of(chance, judge_freedom_of(JUDGE_BLOCKS) / 2);
+        stats_student_quantile(chance, judge_freedom_of(JUDGE_BLOCKS) / 2);
     struct differ all = compare_rest(w, w->members, w->p->n, chance);
     double by_role = 0;
     size_t last = 0; /* the size of the role that by_role is for */
@@ -601,9 +602,9 @@ static void set_least(struct work *w)
         if (of < 2) /* nobody to be compared with */
             continue;
         if (of != last)
-            by_role =
-                judge_errors_of(chance, judge_freedom_of(JUDGE_BLOCKS) *
-                                            (unsigned) (of > 2 ? of / 2 : 1));
+            by_role = stats_student_quantile(
+                chance, judge_freedom_of(JUDGE_BLOCKS) *
+                            (unsigned) (of > 2 ? of / 2 : 1));
         last = of;
         apart = compare_rest(w, list, of, chance);
         if (of < ROLE_KNOWN && all.us > apart.us)
@@ -1140,10 +1141,10 @@ bool judge_compare(const struct judge *j, const enum judge_side *side, size_t n,
     t = judge_resample(blocks, rounds);
     out->us = t.mean;
     out->error_us = t.error;
-    out->least_us = fmax(
-        JUDGE_WORTH * j->run_us,
-        judge_errors_of(judge_chance(questions), judge_freedom_of(rounds)) *
-            t.error);
+    out->least_us = fmax(JUDGE_WORTH * j->run_us,
+                         stats_student_quantile(judge_chance(questions),
+                                                judge_freedom_of(rounds)) *
+                             t.error);
     return true;
 }
 

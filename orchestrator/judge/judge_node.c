@@ -216,7 +216,8 @@ static double least_of_host(const struct work *w, const struct host *h,
 
     if (others < 1)
         return w->j->run_us;
-    return judge_errors_of(judge_chance(w->p->n_hosts), (unsigned) freedom) *
+    return stats_student_quantile(judge_chance(w->p->n_hosts),
+                                  (unsigned) freedom) *
            within * sqrt(1 / (double) h->n + 1 / others);
 }
 
@@ -232,9 +233,9 @@ static bool is_host_late(const struct work *w, const struct hosts *all,
         double sd =
             judge_moderate(w, freedom * all->spread * all->spread, &freedom);
 
-        least = fmax(least,
-                     judge_errors_of(judge_chance(all->n), (unsigned) freedom) *
-                         sd);
+        least = fmax(least, stats_student_quantile(judge_chance(all->n),
+                                                   (unsigned) freedom) *
+                                sd);
     }
     return late - h->out > fmax(least, w->worth_us) &&
            !judge_is_by_net(w->j, h->net / (double) h->n, late);
@@ -259,11 +260,12 @@ static int name_node(struct work *w, struct hosts *all, size_t host,
             is_host_late(w, all, h, late.late_us) &&
             is_host_alike(w, host, late.late_us, &late) &&
             !is_one_apart(w, host, late.late_us, &late);
-    all_along = mean > judge_errors_of(chance, judge_freedom_of(JUDGE_BLOCKS)) *
-                           h->t.error &&
-                is_host_late(w, all, h, mean) &&
-                is_host_alike(w, host, h->t.mean, NULL) &&
-                !is_one_apart(w, host, mean, NULL);
+    all_along =
+        mean > stats_student_quantile(chance, judge_freedom_of(JUDGE_BLOCKS)) *
+                   h->t.error &&
+        is_host_late(w, all, h, mean) &&
+        is_host_alike(w, host, h->t.mean, NULL) &&
+        !is_one_apart(w, host, mean, NULL);
     if (!onset && !all_along)
         return 0;
     if (ask_led(w, all, host, onset ? late.late_us : mean, onset ? &late : NULL,

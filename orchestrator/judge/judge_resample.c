@@ -30,21 +30,6 @@ double judge_neighbours(const double *blocks)
     return squares / (2 * (JUDGE_BLOCKS - START_BLOCKS - 1));
 }
 
-double judge_errors_of(double chance, unsigned freedom)
-{
-    double low = 0, high = 1e4;
-
-    for (int i = 0; i < 60; i++) {
-        double mid = (low + high) / 2;
-
-        if (stats_student_tail(mid, freedom) > chance)
-            low = mid;
-        else
-            high = mid;
-    }
-    return high;
-}
-
 unsigned judge_freedom_of(unsigned blocks)
 {
     return (unsigned) (0.6 * blocks / 2) - 1; /* kept pairs, less one */

@@ -25,7 +25,7 @@ struct work {
     double *scratch;       /* [3 x processes + JUDGE_BLOCKS] */
     struct rest *rest;     /* [role] for compare_rest */
     struct placed *placed; /* [process] likewise */
-    const double **blocks; /* [process] or [host] for find_window */
+    const double **blocks; /* [process] or [host] for judge_window_find */
     bool *stall;           /* [item], or [kept interval], by judge_stall.c */
     uint32_t *of_key, *of_item; /* [key], [item of a process] for add_work */
     double worth_us;
@@ -36,10 +36,6 @@ struct work {
 /* Returns the variance of blocks by the differences of neighbours, which do not
  * count what comes, goes or grows as noise (von Neumann 1941). */
 double judge_neighbours(const double *blocks);
-
-/* Returns how many errors an effect must exceed so that its chance is `chance`.
- */
-double judge_errors_of(double chance, unsigned freedom);
 
 /* Returns the degrees of freedom of the error of so many blocks. */
 unsigned judge_freedom_of(unsigned blocks);

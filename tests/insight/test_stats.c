@@ -130,10 +130,14 @@ static void test_student(void **state)
                 {3.965, 0.0005, 17}, {2.042, 0.025, 30}, {3.646, 0.0005, 30}};
 
     (void) state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        double t = stats_student_quantile(rows[i].tail, rows[i].freedom);
+
         assert_true(
             fabs(stats_student_tail(rows[i].t, rows[i].freedom) / rows[i].tail -
                  1) < 2e-3);
+        assert_true(fabs(t / rows[i].t - 1) < 2e-3);
+    }
     assert_true(fabs(stats_student_tail(0, 5) - 0.5) < 1e-12);
     assert_true(fabs(stats_student_tail(-2.228, 10) - 0.975) < 1e-4);
     assert_true(stats_student_tail(1e6, 17) > 0);
