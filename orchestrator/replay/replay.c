@@ -142,6 +142,25 @@ static struct lag lag_of(const struct replay *x, uint32_t i,
     return lag;
 }
 
+/* Returns true if an operation of another stream ended between the one before
+ * in the stream and the event. */
+static bool has_between(const struct replay_event *e)
+{
+    return e->after != REPLAY_NONE && e->after != e->before;
+}
+
+/* The same where another operation ended in between: the times from its end,
+ * and from the start of the event before. The kind includes the other one. */
+static struct lag lag_between(const struct replay *x, uint32_t i,
+                              const double *starts)
+{
+    struct lag lag = lag_of(x, i, starts);
+
+    lag.kind = replay_mix(lag.kind ^ kind_of(x, x->events[i].after) << 4);
+    lag.us[OF_END] = (double) x->events[i].own_us;
+    return lag;
+}
+
 static int by_kind(const void *a, const void *b)
 {
     const struct lag *x = a, *y = b;
@@ -190,8 +209,8 @@ static void add_habit(struct habit *to, const struct lag *lags, size_t n,
 }
 
 /* Learns from the first events of one process, at most `most`, so that time and
- * memory do not grow with the run. Only those count between which nothing else
- * ended. Returns 0 or -1. */
+ * memory do not grow with the run. Those between which something else ended are
+ * of kinds of their own. Returns 0 or -1. */
 static int add_process(const struct replay *x, uint32_t process,
                        const double *starts, struct habits *h)
 {
@@ -204,9 +223,9 @@ static int add_process(const struct replay *x, uint32_t process,
     int rc = lags && scratch ? 0 : -1;
 
     for (uint32_t i = from; rc == 0 && i < to && n < most; i++)
-        if (!x->events[i].place && x->events[i].before != REPLAY_NONE &&
-            x->events[i].after == x->events[i].before)
-            lags[n++] = lag_of(x, i, starts);
+        if (!x->events[i].place && x->events[i].before != REPLAY_NONE)
+            lags[n++] = has_between(&x->events[i]) ? lag_between(x, i, starts)
+                                                   : lag_of(x, i, starts);
     if (rc == 0)
         qsort(lags, n, sizeof(*lags), by_kind);
     for (size_t i = 0; rc == 0 && i < n; i = end) {
@@ -225,17 +244,21 @@ static int add_process(const struct replay *x, uint32_t process,
     return rc;
 }
 
+/* Returns true if the time after the start of the event before is steadier, by
+ * more than the resolution of the times. */
+static bool is_start_steadier(const struct habit *h)
+{
+    return h->off[OF_START] < STEADIER * h->off[OF_END] &&
+           h->off[OF_END] > h->steady * QUEUED_US;
+}
+
 /* Decides whether events of a kind follow the start or the end of the one
- * before. The start: if the time after it is steadier, by more than the
- * resolution of the times; or if most wait in line (their own time is hidden by
- * the wait), but some do not. */
+ * before. The start: if the time after it is steadier; or if most wait in line
+ * (their own time is hidden by the wait), but some do not. */
 static unsigned followed(const struct habit *h)
 {
-    bool start = h->off[OF_START] < STEADIER * h->off[OF_END] &&
-                 h->off[OF_END] > h->steady * QUEUED_US;
-
-    return start || (h->queued > h->free &&
-                     (h->free > 0 || h->ahead > AHEAD * h->ops))
+    return is_start_steadier(h) || (h->queued > h->free &&
+                                    (h->free > 0 || h->ahead > AHEAD * h->ops))
                ? OF_START
                : OF_END;
 }
@@ -254,6 +277,20 @@ static bool ended_beside(const struct habit *h, double before_us,
            fabs(before_us - usual) < fabs(after_us - usual);
 }
 
+/* Returns true if an event of a kind that follows the start of the one before
+ * follows what ended in between instead, as the first gradients of a step do
+ * that another operation began. */
+static bool follows_between(const struct replay *x, uint32_t i,
+                            const double *starts, const struct habits *habits)
+{
+    const struct habit *h;
+
+    if (!has_between(&x->events[i]))
+        return false;
+    h = habit_find(habits, lag_between(x, i, starts).kind);
+    return h && h->steady > 0 && !is_start_steadier(h);
+}
+
 /* Decides what an event follows, as far as it can by itself; vote() takes the
  * other members of the operation into account. */
 static void decide(struct replay *x, uint32_t i, const double *starts,
@@ -268,7 +305,7 @@ static void decide(struct replay *x, uint32_t i, const double *starts,
         return;
     /* Messages always follow the end: sender and receiver have unlike times. */
     of = x->ops[e->op].pair ? OF_END : followed(h);
-    if (of == OF_START) {
+    if (of == OF_START && !follows_between(x, i, starts, habits)) {
         e->after = e->before;
         e->after_start = true;
         e->own_us = (float) lag.us[of];

@@ -56,7 +56,8 @@
  *   most members are then nearer to their usual time after the one before in
  *   their stream.
  * - In a stream beside the computation an operation follows the start of the
- *   one before, if the time after the start is steadier than after the end.
+ *   one before, if the time after the start is steadier than after the end,
+ *   and steadier than after what another stream ended in between.
  * - Operations of one launch begin together and follow the same one.
  *
  * Messages that a rank launches together, as the Recv and the Send of a stage,
