@@ -89,6 +89,11 @@ void finding_cost(const struct jp_findings *list, struct jp_finding *f,
     f->at_least = list->part;
 }
 
+const char *finding_bound(const struct jp_finding *f)
+{
+    return f->at_least ? "at least " : f->at_most ? "up to " : "";
+}
+
 char *finding_loss(const struct jp_finding *f, char buf[JP_FINDING_LOSS])
 {
     char run[JP_FIGURE_LEN + 16] = "";
@@ -96,8 +101,7 @@ char *finding_loss(const struct jp_finding *f, char buf[JP_FINDING_LOSS])
     if (isfinite(f->of_run))
         snprintf(run, sizeof(run), ", %s of the run", FIG_SHARE(f->of_run));
     snprintf(buf, JP_FINDING_LOSS, "%s%s of GPU time%s, %s of communication",
-             f->at_least ? "at least " : "", FIG_US(f->cost_us), run,
-             FINDING_SHARE(f));
+             finding_bound(f), FIG_US(f->cost_us), run, FINDING_SHARE(f));
     return buf;
 }
 

@@ -123,6 +123,8 @@ struct jp_finding {
     double of_run; /* ... as a share of the GPU time of the run, 0 to 1 */
     bool at_least; /* it may be more: not all operations were recorded, or
                       communicators waited for different times */
+    bool at_most;  /* it may be less: without start and end of operations, one
+                      delay beside which operations run counts in each of them */
     double gain;   /* share of the run's time that mending it alone would save,
                       0 to 1 */
     double gain_last; /* ... once the other replayed findings are mended; NAN:
@@ -195,6 +197,9 @@ void finding_recost(const struct jp_findings *list, struct jp_finding *finding,
 /* Sets how late or how long, and in how many of how many operations. */
 void finding_count(struct jp_finding *finding, double by_us, uint64_t times,
                    uint64_t of);
+
+/* "at least ", "up to ", or "": what the cost is. Do not free. */
+const char *finding_bound(const struct jp_finding *finding);
 
 /* "29.0 % (27.2 to 30.8)", without the interval if it is unknown. Returns buf.
  */

@@ -120,6 +120,7 @@ int owntime_fill(const struct jp_result *r, const struct jp_processes *p,
     f->evidence = x->intervals;
     /* each of them loses the time by which the run is longer */
     finding_cost(findings, f, a->cost_us * waiters.n);
+    f->at_most = !j->timed && a->kind != JUDGE_STALL;
     return 0;
 }
 

@@ -184,7 +184,7 @@ static void add_loss(struct text *t, const struct jp_finding *f)
 {
     if (!isfinite(f->share))
         return;
-    add_text(t, " The others lose %s", f->at_least ? "at least " : "");
+    add_text(t, " The others lose %s", finding_bound(f));
     if (isfinite(f->cost_us) && f->cost_us > 0)
         add_text(t, "%s, ", GPU_TIME(f->cost_us));
     add_shares(t, f);
