@@ -161,7 +161,7 @@ static int add_imbalance(const struct jp_result *r,
 }
 
 int load_findings(const struct jp_result *r, const struct jp_processes *p,
-                  const struct judge *judge, const struct jp_lateness *lateness,
+                  struct judge *judge, const struct jp_lateness *lateness,
                   const struct jp_netcells *cells, struct jp_findings *findings)
 {
     if (stages_findings(r, p, judge, lateness, findings) < 0 ||

@@ -47,8 +47,8 @@ int hang_findings(const struct jp_result *result,
  * communicator, and what stages_findings appends. Call it after the search for
  * late ranks. 0, or -1: no memory. */
 int load_findings(const struct jp_result *result,
-                  const struct jp_processes *processes,
-                  const struct judge *judge, const struct jp_lateness *lateness,
+                  const struct jp_processes *processes, struct judge *judge,
+                  const struct jp_lateness *lateness,
                   const struct jp_netcells *cells,
                   struct jp_findings *findings);
 
@@ -65,11 +65,11 @@ int load_findings(const struct jp_result *result,
  * `late_cost_min` of the run and by more than `late_errors_min` standard errors
  * among the pipelines, unless its own times contradict; or if its own times
  * alone show that. It may be slow or have more layers; the data cannot show
- * which. judge: NULL: own times are unknown.
+ * which. The others lose what a replay says that the run is longer by, where it
+ * can tell. judge: its replay is made if need be. NULL: own times are unknown.
  */
 int stages_findings(const struct jp_result *result,
-                    const struct jp_processes *processes,
-                    const struct judge *judge,
+                    const struct jp_processes *processes, struct judge *judge,
                     const struct jp_lateness *lateness,
                     struct jp_findings *findings);
 

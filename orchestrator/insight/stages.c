@@ -58,7 +58,7 @@ struct edge {
 struct stages {
     const struct jp_result *r;
     const struct jp_processes *p;
-    const struct judge *judge;
+    struct judge *judge;
     const struct jp_lateness *lateness;
     enum judge_side *side; /* [process] */
     double *spent_us;      /* [process] time in communication */
@@ -467,12 +467,17 @@ static void add_moment(struct moments *m, double us)
     m->squares += us * us;
 }
 
-/* The standard error of the mean of n values. */
-static double error_of(const struct moments *m, double n)
+/* The standard error of the mean of n pipelines whose stages compute for that
+ * long. A few of them may be alike by chance, so what GPUs of one kind differ
+ * by anyway counts, too: with two pipelines alone, one even stage in twenty
+ * seems far beyond their scatter. */
+static double error_of(const struct moments *m, double n, double computes_us)
 {
-    double mean = m->sum / n;
+    double mean = m->sum / n, freedom = n - 1;
 
-    return sqrt(fmax(m->squares / n - mean * mean, 0) / (n - 1));
+    return judge_moderate(JUDGE_WORTH * fmax(computes_us, 0),
+                          fmax(m->squares - n * mean * mean, 0), &freedom) /
+           sqrt(n);
 }
 
 /* Takes the mean of one stage's excess over all pipelines with this number of
@@ -488,7 +493,7 @@ static void measure_stage(const struct stages *s, uint32_t stages,
 {
     struct slowest own = {.stage = stage, .stages = stages, .passes = INFINITY};
     struct moments all = {0}, net = {0};
-    double n;
+    double n, computes_us;
 
     for (size_t k = 0; k < s->n; k++) {
         const struct pipeline *x = &s->at[k];
@@ -509,7 +514,9 @@ static void measure_stage(const struct stages *s, uint32_t stages,
     own.peers_us /= n;
     own.is_net = net.sum < all.sum;
     own.us = (own.is_net ? net.sum : all.sum) / n;
-    own.error_us = fmax(error_of(&all, n), error_of(&net, n));
+    computes_us = s->run_us - own.peers_us;
+    own.error_us =
+        fmax(error_of(&all, n, computes_us), error_of(&net, n, computes_us));
     if (!best->pipelines || own.us > best->us)
         *best = own;
 }
@@ -535,14 +542,22 @@ static struct slowest find_slowest(const struct stages *s)
  * stage's. */
 static void leave_named(const struct stages *s)
 {
-    for (size_t k = 0; s->judge && k < s->judge->n; k++) {
-        const struct judge_answer *a = &s->judge->answers[k];
-
-        s->side[a->process] = JUDGE_ASIDE;
-        for (size_t i = 0; a->kind == JUDGE_NODE && i < s->p->n; i++)
-            if (s->p->list[i].host_at == a->host)
+    for (size_t k = 0; s->judge && k < s->judge->n; k++)
+        for (size_t i = 0; i < s->p->n; i++)
+            if (judge_concerns(&s->judge->answers[k], s->p, i))
                 s->side[i] = JUDGE_ASIDE;
-    }
+}
+
+/* Sets the sides of a stage of all pipelines with so many, against the others.
+ */
+static void mark_stage(const struct stages *s, uint32_t stages, uint32_t stage)
+{
+    for (size_t i = 0; i < s->p->n; i++)
+        s->side[i] = JUDGE_ASIDE;
+    for (size_t k = 0; k < s->n; k++)
+        for (uint32_t i = 0; s->at[k].n == stages && i < stages; i++)
+            s->side[s->at[k].processes[i]] = i == stage ? JUDGE_IN
+                                                        : JUDGE_OTHER;
 }
 
 /* Asks own times whether a stage of all pipelines with so many computes longer
@@ -551,12 +566,7 @@ static enum jp_own_word ask_own_times(const struct stages *s, uint32_t stages,
                                       uint32_t stage, double by_us,
                                       struct judge_group *group)
 {
-    for (size_t i = 0; i < s->p->n; i++)
-        s->side[i] = JUDGE_ASIDE;
-    for (size_t k = 0; k < s->n; k++)
-        for (uint32_t i = 0; s->at[k].n == stages && i < stages; i++)
-            s->side[s->at[k].processes[i]] = i == stage ? JUDGE_IN
-                                                        : JUDGE_OTHER;
+    mark_stage(s, stages, stage);
     leave_named(s);
     return owntime_ask(s->r, s->p, s->judge, s->side, stages, by_us, group);
 }
@@ -757,10 +767,25 @@ static void drop_many(struct jp_findings *findings)
     findings->n = kept;
 }
 
-/* Adds the finding. All other stages of all pipelines lose the excess. 0 or -1.
- */
+/* Sets *us to what the others lose by a stage: its excess, or less, as a replay
+ * has it, where another stage is as slow. 0 or -1. */
+static int price_stage(const struct stages *s, const struct slowest *x,
+                       double *us)
+{
+    double cost_us = NAN;
+    int rc = 0;
+
+    if (s->judge) {
+        mark_stage(s, x->stages, x->stage);
+        rc = judge_group_cost(s->judge, s->r, s->p, s->side, x->us, &cost_us);
+    }
+    *us = isfinite(cost_us) ? cost_us : x->us;
+    return rc;
+}
+
+/* Adds the finding. All other stages of all pipelines lose us each. 0 or -1. */
 static int add_stage_finding(const struct stages *s, const struct slowest *x,
-                             struct jp_findings *findings)
+                             double us, struct jp_findings *findings)
 {
     size_t host = host_of(s, x, x->stage);
     const char *name = host == SIZE_MAX ? "" : s->p->hosts[host].host;
@@ -775,10 +800,10 @@ static int add_stage_finding(const struct stages *s, const struct slowest *x,
     f->stage = x->stage + 1;
     f->stages = x->stages;
     f->by_own_time = x->is_own;
-    f->share = fmin(x->us / x->peers_us, 1);
+    f->share = fmin(us / x->peers_us, 1);
     f->by_us = x->us;
     finding_cost(findings, f,
-                 x->us * (double) (x->stages - 1) * (double) x->pipelines);
+                 us * (double) (x->stages - 1) * (double) x->pipelines);
     snprintf(f->host, sizeof(f->host), "%s", name);
     if (*name)
         snprintf(where, sizeof(where), "; it is node %.64s, which may be slow",
@@ -836,7 +861,7 @@ static int judge_stages(struct stages *s, struct jp_findings *findings)
     struct slowest x, own;
     struct judge_group group;
     enum jp_own_word own_word;
-    double least;
+    double least, us;
 
     add_up(s);
     if (find_pipelines(s) < 0 || add_within(s) < 0 || count_once(s) < 0)
@@ -851,8 +876,13 @@ static int judge_stages(struct stages *s, struct jp_findings *findings)
     }
     tell_node(s, &x, findings);
     own = find_own(s);
-    if (own.pipelines && !findings_has_late(findings))
-        return add_stage_finding(s, &own, findings);
+    if (own.pipelines && !findings_has_late(findings)) {
+        if (price_stage(s, &own, &us) < 0)
+            return -1;
+        /* else another stage is as slow: without it nothing would be saved */
+        if (us > JUDGE_WORTH * s->run_us)
+            return add_stage_finding(s, &own, us, findings);
+    }
     if (is_short(&x) && !s->run_known) {
         hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
                        JP_HYPOTHESIS_NOT_JUDGED, NAN,
@@ -880,7 +910,8 @@ static int judge_stages(struct stages *s, struct jp_findings *findings)
                        "in one launch, and the stages differ by that");
         return 0;
     }
-    return add_stage_finding(s, &x, findings);
+    return price_stage(s, &x, &us) < 0 ? -1
+                                       : add_stage_finding(s, &x, us, findings);
 }
 
 /* A communicator of fewer complete operations than this share is not counted in
@@ -900,7 +931,7 @@ static bool lacks_operations(const struct jp_result *r)
 }
 
 int stages_findings(const struct jp_result *r, const struct jp_processes *p,
-                    const struct judge *own, const struct jp_lateness *lateness,
+                    struct judge *own, const struct jp_lateness *lateness,
                     struct jp_findings *findings)
 {
     struct stages s = {.r = r, .p = p, .judge = own, .lateness = lateness};

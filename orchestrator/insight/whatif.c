@@ -215,9 +215,9 @@ static bool is_unknown(const struct subject *s)
 
 /* Returns true if the replay says that a late rank or node costs next to
  * nothing, where its waits do not say more: it is late beside others that are
- * last anyway. Who is named by own times, or is one of a few whom sums alone
- * name, costs more than is worth a search, and the replay must agree; about a
- * node, unless sums of waits name it, too. */
+ * last anyway. Who is named by own times costs more than is worth a search, one
+ * of a few whom sums alone name more than few GPUs differ by, and the replay
+ * must agree; about a node, unless sums of waits name it, too. */
 static bool is_nothing(const struct whatif *w, const struct subject *s)
 {
     const struct jp_finding *f = s->f;
@@ -230,7 +230,7 @@ static bool is_nothing(const struct whatif *w, const struct subject *s)
         (f->confirmed && f->kind == JP_FINDING_LATE_NODE))
         return worth < limits_get(JP_LIMIT_LATE_TOLD) &&
                !(f->of_run > REPLAY_SURE);
-    return worth < limits_get(JP_LIMIT_OWN_WORTH);
+    return worth < (f->of_few ? JUDGE_TOLD : limits_get(JP_LIMIT_OWN_WORTH));
 }
 
 /* Makes the cost what the replay says, if the whole run was replayed.

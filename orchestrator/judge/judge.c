@@ -19,6 +19,7 @@
 #include "orchestrator/aggregate/intervals.h"
 #include "orchestrator/identity/barriers.h"
 
+#define ITERATIONS_SHOWN 16 /* that show the scatter as blocks of one each */
 #define BLOCKS_MIN 8  /* of the run with operations, to know the scatter */
 #define ROLE_KNOWN 16 /* processes of a role that show how they differ */
 #define APART_MOST 64 /* processes that are looked at as late ones together */
@@ -170,14 +171,14 @@ static uint32_t rarest_key(struct work *w, uint32_t p, uint32_t enough,
 }
 
 /* Numbers the operations of a process by iterations, in of_item: operations of
- * its rarest key begin one each, unless they follow each other more closely
- * than they do on average. Returns the number of iterations. */
-static uint32_t number_iterations(struct work *w, uint32_t p)
+ * its rarest key, of those with `enough`, begin one each, unless they follow
+ * each other more closely than they do on average. Returns the number of
+ * iterations. */
+static uint32_t number_iterations(struct work *w, uint32_t p, uint32_t enough)
 {
     const struct judge_run *run = w->run;
     uint32_t from = run->first[p], n = run->first[p + 1] - from, count;
-    /* one for each block, so that all processes have as many iterations */
-    uint32_t key = rarest_key(w, p, JUDGE_BLOCKS, &count);
+    uint32_t key = rarest_key(w, p, enough, &count);
     uint32_t iteration = 0, last = 0;
     bool any = false;
 
@@ -196,15 +197,34 @@ static uint32_t number_iterations(struct work *w, uint32_t p)
     return iteration + 1;
 }
 
+/* Returns how many iterations make a key rare, for add_work. A short run has
+ * parts of iterations, such as micro-batches, that come once for each block.
+ * Blocks of these would differ by which parts fall into each. So the iterations
+ * of all processes count where they are as many. If not, there must be one for
+ * each block, so that all have as many blocks. */
+static uint32_t rare_from(struct work *w)
+{
+    uint32_t common = 0;
+
+    for (uint32_t p = 0; p < w->p->n; p++) {
+        uint32_t n = number_iterations(w, p, ITERATIONS_SHOWN);
+
+        if (!n || (common && n != common))
+            return JUDGE_BLOCKS;
+        common = n;
+    }
+    return ITERATIONS_SHOWN;
+}
+
 /* Adds up own times by blocks of whole iterations, as what ranks of one role do
  * differs from one operation to the next. A block with more iterations than
  * another counts as if it had as many. */
-static void add_work(struct work *w, uint32_t p)
+static void add_work(struct work *w, uint32_t p, uint32_t rare)
 {
     struct judge_process *x = &w->j->processes[p];
     const struct judge_item *items = w->run->items + w->run->first[p];
     uint32_t n = w->run->first[p + 1] - w->run->first[p];
-    uint32_t iterations = number_iterations(w, p);
+    uint32_t iterations = number_iterations(w, p, rare);
     uint32_t rounds = iterations < JUDGE_BLOCKS ? iterations : JUDGE_BLOCKS;
     uint32_t in[JUDGE_BLOCKS] = {0};
 
@@ -225,7 +245,7 @@ static void add_work(struct work *w, uint32_t p)
 /* Sums up the blocks of a process, without stalls. Returns the blocks with
  * operations.
  */
-static unsigned add_blocks(struct work *w, uint32_t p)
+static unsigned add_blocks(struct work *w, uint32_t p, uint32_t rare)
 {
     struct judge_process *x = &w->j->processes[p];
     bool any[JUDGE_BLOCKS] = {false};
@@ -247,7 +267,7 @@ static unsigned add_blocks(struct work *w, uint32_t p)
     }
     for (unsigned k = 0; k < JUDGE_BLOCKS; k++)
         n += any[k];
-    add_work(w, p);
+    add_work(w, p, rare);
     return n;
 }
 
@@ -341,8 +361,9 @@ static double error_below(const double *blocks)
 
 /* How processes of a kind differ anyway. */
 struct differ {
-    double us;  /* who exceeds all others by so much stands apart */
-    bool shown; /* they differ by more than is assumed of any */
+    double us;       /* who exceeds all others by so much stands apart */
+    double known_us; /* the same, if they differ by what is assumed of any */
+    bool shown;      /* they differ by more than that */
 };
 
 /* The excesses of a role, without those that are late. */
@@ -372,27 +393,37 @@ static double squares_of(const struct rest *of)
 }
 
 /* Says how those differ whose squares these are. */
-static struct differ differ_by(const struct work *w, double squares,
-                               double freedom, double chance)
+static struct differ differ_by(double worth_us, double squares, double freedom,
+                               double chance)
 {
-    double usual = w->worth_us / 2;
+    double usual = worth_us / 2;
     struct differ by = {.shown = squares > freedom * usual * usual};
-    double sd = judge_moderate(w, squares, &freedom);
+    double known = freedom, sd = judge_moderate(worth_us, squares, &freedom);
+    double errors = stats_student_quantile(chance, (unsigned) freedom);
 
-    by.us = stats_student_quantile(chance, (unsigned) freedom) * sd;
+    by.us = errors * sd;
+    by.known_us = errors * judge_moderate(worth_us, 0, &known);
     return by;
 }
 
-/* Returns from which excess on one of a role of n processes stands apart. Where
- * others do not show that they differ more, who costs much is told in any case;
- * durations may count an excess several times. */
-static double apart_of(const struct work *w, const struct differ *by, size_t n)
+/* Returns by how much the mean of n processes must exceed that of the others if
+ * each of them differs by us. */
+static double mean_apart(double us, double n, double others)
 {
-    double us = by->us * sqrt(1 + 1 / (double) (n - 1));
+    return us * sqrt(1 / n + 1 / others);
+}
 
-    return by->shown || !w->j->timed
+/* Returns from which excess on the mean of n processes stands apart from that
+ * of the others. Where they do not show that they differ more, who costs much
+ * is told in any case; durations may count an excess several times. */
+static double apart_of(const struct judge *j, double worth_us,
+                       const struct differ *by, double n, double others)
+{
+    double us = mean_apart(by->us, n, others);
+
+    return by->shown || !j->timed
                ? us
-               : fmin(us, JUDGE_TOLD / JUDGE_WORTH * w->worth_us);
+               : fmin(us, JUDGE_TOLD / JUDGE_WORTH * worth_us);
 }
 
 /* A process's excess and role. */
@@ -407,6 +438,13 @@ static int by_excess(const void *a, const void *b)
 
     if (x->us != y->us)
         return x->us < y->us ? -1 : 1;
+    return x->role < y->role ? -1 : x->role > y->role;
+}
+
+static int by_role(const void *a, const void *b)
+{
+    const struct placed *x = a, *y = b;
+
     return x->role < y->role ? -1 : x->role > y->role;
 }
 
@@ -461,7 +499,7 @@ static struct differ compare_rest(struct work *w, const uint32_t *list,
 
         squares += squares_of(of) / (double) of->all;
     }
-    by = differ_by(w, squares, (double) freedom, chance);
+    by = differ_by(w->worth_us, squares, (double) freedom, chance);
     most = k / 4 > APART_MOST  ? APART_MOST
            : k / 4 > APART_FEW ? k / 4
                                : APART_FEW;
@@ -478,8 +516,9 @@ static struct differ compare_rest(struct work *w, const uint32_t *list,
         squares -= squares_of(of);
         leave_out(of, x->us);
         squares = freedom > 1 ? fmax(squares + squares_of(of), 0) : 0;
-        without = differ_by(w, squares, (double) --freedom, chance);
-        if (x->us > apart_of(w, &without, of->all))
+        without = differ_by(w->worth_us, squares, (double) --freedom, chance);
+        if (x->us >
+            apart_of(w->j, w->worth_us, &without, 1, (double) (of->all - 1)))
             by = without;
     }
     return by;
@@ -596,7 +635,7 @@ static void set_least(struct work *w)
     for (uint32_t k = 0; k < w->run->n_roles; k++) {
         const uint32_t *list = w->members + w->role_from[k];
         size_t of = w->role_from[k + 1] - w->role_from[k];
-        double usual = usual_error(w, list, of), apart_us;
+        double usual = usual_error(w, list, of), apart_us, known_us;
         struct differ apart;
 
         if (of < 2) /* nobody to be compared with */
@@ -610,7 +649,12 @@ static void set_least(struct work *w)
         if (of < ROLE_KNOWN && all.us > apart.us)
             apart.us = all.us;
         apart.shown |= of < ROLE_KNOWN && all.shown;
-        apart_us = fmax(w->worth_us, apart_of(w, &apart, of));
+        apart_us = fmax(w->worth_us, apart_of(w->j, w->worth_us, &apart, 1,
+                                              (double) (of - 1)));
+        known_us = mean_apart(of < ROLE_KNOWN
+                                  ? fmin(apart.known_us, all.known_us)
+                                  : apart.known_us,
+                              1, (double) (of - 1));
         for (size_t i = 0; i < of; i++) {
             struct judge_process *x = &j->processes[list[i]];
             bool unlike = x->error_us > UNLIKE * usual;
@@ -619,6 +663,8 @@ static void set_least(struct work *w)
                        : by_role * x->error_us;
 
             x->apart_us = apart_us;
+            x->known_us =
+                fmin(known_us, JUDGE_TOLD / JUDGE_WORTH * w->worth_us);
             x->least_us = fmax(apart_us, fmax(noise, by_role * usual));
             if (unlike)
                 x->error_us = fmax(usual, fmin(x->error_us, x->below_us));
@@ -665,13 +711,16 @@ static void set_noise(struct work *w)
 static int measure(struct work *w)
 {
     struct judge *j = w->j;
+    uint32_t rare = 0;
 
     if (w->run->kept)
         add_kept(w);
+    else
+        rare = rare_from(w);
     for (uint32_t p = 0; p < w->p->n; p++) {
         struct judge_process *x = &j->processes[p];
         bool known = w->run->kept ? x->intervals >= JUDGE_KNOWN_INTERVALS
-                                  : add_blocks(w, p) >= BLOCKS_MIN;
+                                  : add_blocks(w, p, rare) >= BLOCKS_MIN;
 
         x->role = w->run->role[p];
         x->likes = w->role_from[x->role + 1] - w->role_from[x->role];
@@ -1002,7 +1051,8 @@ static int follow(struct work *w)
         *net = fminf(*net, run->items[i].time_us);
     }
     /* what is kept of all of the run has such waits as own times */
-    if (barriers_us > JUDGE_WORTH * j->clock_us)
+    j->hidden = barriers_us > JUDGE_WORTH * j->clock_us;
+    if (j->hidden)
         judge_kept_fini(run);
     j->lacking = run->lacking;
     return rc;
@@ -1121,17 +1171,56 @@ static unsigned common_rounds(const struct judge *j,
     return rounds;
 }
 
+/* Says how the processes of a group differ, each from those of its role. Who
+ * has more work has it alike; a group that only seems slow differs within.
+ * Returns false without memory. */
+static bool differ_within(const struct judge *j, const enum judge_side *side,
+                          size_t n, double chance, struct differ *by)
+{
+    struct placed *v = calloc(n + 1, sizeof(*v));
+    size_t k = 0, roles = 0;
+    double squares = 0;
+
+    if (!v)
+        return false;
+    for (size_t p = 0; p < n; p++)
+        if (side[p] == JUDGE_IN)
+            v[k++] =
+                (struct placed){.us = judge_resample(j->processes[p].work_us,
+                                                     j->processes[p].rounds)
+                                          .mean,
+                                .role = j->processes[p].role};
+    qsort(v, k, sizeof(*v), by_role);
+    for (size_t from = 0, to; from < k; from = to, roles++) {
+        double mean = 0;
+
+        for (to = from; to < k && v[to].role == v[from].role; to++)
+            mean += v[to].us;
+        mean /= (double) (to - from);
+        for (size_t i = from; i < to; i++)
+            squares += (v[i].us - mean) * (v[i].us - mean);
+    }
+    free(v);
+    *by = differ_by(JUDGE_WORTH * j->run_us, squares, (double) (k - roles),
+                    chance);
+    return true;
+}
+
 bool judge_compare(const struct judge *j, const enum judge_side *side, size_t n,
                    size_t questions, struct judge_group *out)
 {
     double blocks[JUDGE_BLOCKS] = {0}, of[2] = {0};
+    double worth_us = JUDGE_WORTH * j->run_us;
+    double chance = judge_chance(questions);
     unsigned rounds = common_rounds(j, side, n);
     struct stats_trimmed t;
+    struct differ within;
 
     for (size_t p = 0; p < n; p++)
         if (side[p] != JUDGE_ASIDE)
             of[side[p] == JUDGE_OTHER]++;
-    if (!(of[0] > 0) || !(of[1] > 0) || !rounds)
+    if (!(of[0] > 0) || !(of[1] > 0) || !rounds ||
+        !differ_within(j, side, n, chance, &within))
         return false;
     for (size_t p = 0; p < n; p++)
         for (unsigned k = 0; k < rounds && side[p] != JUDGE_ASIDE; k++)
@@ -1141,10 +1230,9 @@ bool judge_compare(const struct judge *j, const enum judge_side *side, size_t n,
     t = judge_resample(blocks, rounds);
     out->us = t.mean;
     out->error_us = t.error;
-    out->least_us = fmax(JUDGE_WORTH * j->run_us,
-                         stats_student_quantile(judge_chance(questions),
-                                                judge_freedom_of(rounds)) *
-                             t.error);
+    out->least_us =
+        fmax(stats_student_quantile(chance, judge_freedom_of(rounds)) * t.error,
+             fmax(worth_us, apart_of(j, worth_us, &within, of[0], of[1])));
     return true;
 }
 

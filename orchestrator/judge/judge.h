@@ -192,26 +192,28 @@ struct judge_answer {
 };
 
 struct judge_process {
-    uint32_t role;      /* processes of one number have one role */
-    uint32_t likes;     /* how many these are */
-    bool judged;        /* it has others of its role, and enough intervals */
-    double total_us;    /* robust: the mean of the blocks without the lowest and
-                           the highest fifth, times the blocks */
-    double excess_us;   /* the same less that of its mates: with whom it shares
-                           the communicator that it uses most. What mates have in
-                           common is their group's */
-    double error_us;    /* standard error of that */
-    double below_us;    /* the same by the blocks in which it is ahead */
-    double apart_us;    /* as ranks differ anyway, and as is worth it */
-    double least_us;    /* the smallest excess that would have been named */
+    uint32_t role;    /* processes of one number have one role */
+    uint32_t likes;   /* how many these are */
+    bool judged;      /* it has others of its role, and enough intervals */
+    double total_us;  /* robust: the mean of the blocks without the lowest and
+                         the highest fifth, times the blocks */
+    double excess_us; /* the same less that of its mates: with whom it shares
+                         the communicator that it uses most. What mates have in
+                         common is their group's */
+    double error_us;  /* standard error of that */
+    double below_us;  /* the same by the blocks in which it is ahead */
+    double apart_us;  /* as ranks differ anyway, and as is worth it */
+    double known_us;  /* as is known of GPUs: who is late all along costs more,
+                         as an excess may count one delay several times */
+    double least_us;  /* the smallest excess that would have been named */
     double usual_noise; /* median variance of the blocks of its role, by the
                            differences of neighbours */
-    double out_us;        /* total_us of its mates on other hosts; NAN: none */
-    double comm_us;       /* in operations */
-    uint64_t intervals;   /* that were compared */
-    uint64_t later;       /* ... in which its own time was longer; UINT64_MAX:
-                             unknown, as they were compared by blocks */
-    uint32_t closest;     /* the communicator that it uses most; UINT32_MAX */
+    double out_us;      /* total_us of its mates on other hosts; NAN: none */
+    double comm_us;     /* in operations */
+    uint64_t intervals; /* that were compared */
+    uint64_t later;     /* ... in which its own time was longer; UINT64_MAX:
+                           unknown, as they were compared by blocks */
+    uint32_t closest;   /* the communicator that it uses most; UINT32_MAX */
     double net_us;   /* how much longer its operations take without waiting than
                         the median of the role */
     double alone_us; /* how long all others of its operations, but of messages,
@@ -261,6 +263,8 @@ struct judge {
     uint64_t lacking; /* ... which a member lacked, or that were out of order */
     double clock_us;  /* the longest clock at the end */
     double run_us;    /* the run: as given, or clock_us */
+    bool hidden; /* ranks wait much for barriers that no record has: a replay
+                    takes these waits for work */
     uint32_t roles;
     double least_us; /* of all judged processes the smallest excess that would
                         have been named */
@@ -308,7 +312,8 @@ struct judge_group {
                         others, without the lowest and the highest fifth of the
                         blocks of whole iterations */
     double error_us; /* its standard error, by the scatter of the blocks */
-    double least_us; /* less is chance, or not worth it */
+    double least_us; /* less is chance, as the blocks and the processes of a
+                        group differ, or not worth it */
 };
 enum judge_side { JUDGE_ASIDE, JUDGE_IN, JUDGE_OTHER };
 
@@ -317,6 +322,26 @@ enum judge_side { JUDGE_ASIDE, JUDGE_IN, JUDGE_OTHER };
  * one side is empty, or if they do not have as many iterations. */
 bool judge_compare(const struct judge *judge, const enum judge_side *side,
                    size_t n, size_t questions, struct judge_group *out);
+
+/* Sets *cost_us to what the run is longer by because that group computes by_us
+ * longer than the others, over the run: the run is replayed without it. Less
+ * than by_us where another group is as slow. NAN: no replay follows the run, or
+ * there are barriers that no record has. 0, or -1: no memory. */
+int judge_group_cost(struct judge *judge, const struct jp_result *result,
+                     const struct jp_processes *processes,
+                     const enum judge_side *side, double by_us,
+                     double *cost_us);
+
+/* Returns true if an answer is about a process: it alone, or its node. */
+bool judge_concerns(const struct judge_answer *answer,
+                    const struct jp_processes *processes, size_t process);
+
+/* Returns the standard deviation of a sum of squares with `freedom` degrees of
+ * freedom. Few values do not show it well, so what processes differ by anyway,
+ * half of worth_us (JUDGE_WORTH of the run), counts as that of
+ * JUDGE_DIFFER_KNOWN further ones (Smyth 2004: an empirical Bayes estimate).
+ * *freedom: with these. */
+double judge_moderate(double worth_us, double squares, double *freedom);
 
 /* Formats one line for people who compare judges: what is named, with figures.
  * Returns buf. */

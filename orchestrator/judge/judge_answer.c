@@ -45,3 +45,10 @@ void judge_drop_answers(struct judge *j)
         free(j->answers[i].waits);
     j->n = 0;
 }
+
+bool judge_concerns(const struct judge_answer *a, const struct jp_processes *p,
+                    size_t process)
+{
+    return a->kind == JUDGE_NODE ? p->list[process].host_at == a->host
+                                 : process == a->process;
+}

@@ -17,6 +17,9 @@
  *   Who is late all along is taken away, and shared out as above. Who is late
  *   in a part of the run only gets the excess on top. Nobody costs more than
  *   the median process was in operations.
+ * - A group of processes (judge_group_cost): own times of each are scaled by
+ *   what the group has more to do, of its work.
+ *     cost = min(change of L() / mean change of own times, 1) * excess
  * - Stalls of a longer run:
  *     cost = worth = sum of min(wait, longest time of another process in
  *                               flight)
@@ -95,14 +98,6 @@ int judge_replay_by_order(struct judge *j, const struct judge_run *run)
     return j->replay ? 0 : -1;
 }
 
-/* Whether an answer is about a process. */
-static bool concerns(const struct judge_answer *a, const struct jp_processes *p,
-                     size_t process)
-{
-    return a->kind == JUDGE_NODE ? p->list[process].host_at == a->host
-                                 : process == a->process;
-}
-
 /* Lists whom an answer is about. Returns their number. */
 static size_t list_late(const struct jp_processes *p,
                         const struct judge_answer *a, size_t *list)
@@ -110,7 +105,7 @@ static size_t list_late(const struct jp_processes *p,
     size_t n = 0;
 
     for (size_t i = 0; i < p->n; i++)
-        if (concerns(a, p, i))
+        if (judge_concerns(a, p, i))
             list[n++] = i;
     return n;
 }
@@ -223,7 +218,7 @@ static void add_rate(const struct judge *j, const struct jp_processes *p,
     else if (work_us > a->excess_us)
         excess = a->excess_us / (times < 0 ? work_us : work_us - a->excess_us);
     for (size_t i = 0; i < p->n; i++)
-        if (concerns(a, p, i))
+        if (judge_concerns(a, p, i))
             rate[i] += times * excess;
 }
 
@@ -334,6 +329,58 @@ static int price_kept(struct judge *j, const struct jp_processes *p)
     return rc;
 }
 
+/* --- costs of groups ------------------------------------------------------ */
+
+/* Returns what a process must compute less so that by_us are gone: a share of
+ * its work; by durations us before each operation. */
+static double rate_without(const struct judge *j, size_t process, double by_us)
+{
+    const struct judge_process *x = &j->processes[process];
+    double work_us = 0;
+
+    if (!j->timed)
+        return x->intervals ? -by_us / (double) x->intervals : 0;
+    for (unsigned b = 0; b < JUDGE_BLOCKS; b++)
+        work_us += x->work_us[b];
+    return work_us > by_us ? -by_us / work_us : 0;
+}
+
+int judge_group_cost(struct judge *j, const struct jp_result *r,
+                     const struct jp_processes *p, const enum judge_side *side,
+                     double by_us, double *cost_us)
+{
+    double *rate, *added_us, longer_us, taken_us = 0, n = 0;
+    int rc;
+
+    *cost_us = NAN;
+    if (j->hidden)
+        return 0;
+    if (j->timed && !j->replay) {
+        j->replay = replay_create(r, p, &j->replay_state);
+        if (!j->replay)
+            return -1;
+    }
+    if (!j->replay || !j->replay_state.follows)
+        return 0;
+    rate = calloc(2 * p->n + 1, sizeof(*rate));
+    if (!rate)
+        return -1;
+    added_us = rate + p->n;
+    for (size_t i = 0; i < p->n; i++)
+        if (side[i] == JUDGE_IN)
+            rate[i] = rate_without(j, i, by_us);
+    rc = replay_scaled(j->replay, rate, 0, &longer_us, added_us);
+    for (size_t i = 0; rc == 0 && i < p->n; i++)
+        if (side[i] == JUDGE_IN) {
+            taken_us -= added_us[i];
+            n++;
+        }
+    if (taken_us > 0)
+        *cost_us = fmin(fmax(-longer_us, 0) * n / taken_us, 1) * by_us;
+    free(rate);
+    return rc;
+}
+
 /* --- what is worth it ----------------------------------------------------- */
 
 /* Drops the answers that are not worth it, and sorts the others. */
@@ -343,8 +390,12 @@ static void drop_cheap(struct judge *j, double worth_us)
 
     for (size_t i = 0; i < j->n; i++) {
         struct judge_answer *a = &j->answers[i];
+        double least_us =
+            a->kind == JUDGE_LATE
+                ? fmax(worth_us, j->processes[a->process].known_us)
+                : worth_us;
 
-        if (isfinite(a->cost_us) && a->worth_us <= worth_us)
+        if (isfinite(a->cost_us) && a->worth_us <= least_us)
             free(a->waits);
         else
             j->answers[kept++] = *a;

@@ -230,8 +230,8 @@ static bool is_host_late(const struct work *w, const struct hosts *all,
 
     if (isfinite(all->spread)) {
         double freedom = (double) all->n / 3;
-        double sd =
-            judge_moderate(w, freedom * all->spread * all->spread, &freedom);
+        double sd = judge_moderate(
+            w->worth_us, freedom * all->spread * all->spread, &freedom);
 
         least = fmax(least, stats_student_quantile(judge_chance(all->n),
                                                    (unsigned) freedom) *

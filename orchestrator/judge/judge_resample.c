@@ -35,9 +35,9 @@ unsigned judge_freedom_of(unsigned blocks)
     return (unsigned) (0.6 * blocks / 2) - 1; /* kept pairs, less one */
 }
 
-double judge_moderate(const struct work *w, double squares, double *freedom)
+double judge_moderate(double worth_us, double squares, double *freedom)
 {
-    double usual = w->worth_us / 2, known = JUDGE_DIFFER_KNOWN;
+    double usual = worth_us / 2, known = JUDGE_DIFFER_KNOWN;
 
     squares += known * usual * usual;
     *freedom += known;

@@ -85,13 +85,9 @@ static void add_columns(struct judge_turns *t, const struct judge_run *run,
 static void leave_late(const struct judge *j, const struct jp_processes *p,
                        bool *aside)
 {
-    for (size_t k = 0; k < j->n; k++) {
-        const struct judge_answer *a = &j->answers[k];
-
-        aside[a->process] |= a->kind != JUDGE_STALL;
-        for (size_t i = 0; a->kind == JUDGE_NODE && i < p->n; i++)
-            aside[i] |= p->list[i].host_at == a->host;
-    }
+    for (size_t k = 0; k < j->n; k++)
+        for (size_t i = 0; j->answers[k].kind != JUDGE_STALL && i < p->n; i++)
+            aside[i] |= judge_concerns(&j->answers[k], p, i);
 }
 
 /* Adds up all roles, without who is aside. members: processes sorted by role;

@@ -40,12 +40,6 @@ double judge_neighbours(const double *blocks);
 /* Returns the degrees of freedom of the error of so many blocks. */
 unsigned judge_freedom_of(unsigned blocks);
 
-/* Returns the standard deviation of a sum of squares with `freedom` degrees of
- * freedom. Few values do not show it well, so what processes differ by anyway
- * counts as that of JUDGE_DIFFER_KNOWN further ones (Smyth 2004: an empirical
- * Bayes estimate). *freedom: with these. */
-double judge_moderate(const struct work *work, double squares, double *freedom);
-
 #define NET_SHARE 0.1 /* of an excess, by which its network may be slower */
 
 /* Returns true if a slower network may look like that excess: where operations
