@@ -377,14 +377,33 @@ static int find_followed(struct replay *x, const double *starts)
 
 /* --- passes --------------------------------------------------------------- */
 
+/* Returns when a process leaves an operation that is over. It is computed each
+ * time: it follows from the arrivals, and there are millions of events. */
+static double leave_of(const struct replay *x, const struct replay_op *op,
+                       uint32_t i)
+{
+    const struct replay_event *e = &x->events[i];
+
+    /* each ends on its own, or when it did in the recording */
+    if (op->n < op->expected || x->calibrates)
+        return x->arrive[i] + (double) e->time_us;
+    if (!op->loose)
+        return op->latest + (double) op->net_us * op->scale;
+    if (e->net_us < 0) /* it did not wait for others */
+        return x->arrive[i] + (double) e->time_us;
+    return op->latest + (double) e->net_us * op->scale;
+}
+
 /* Gets the end of a launch, given its last event. False: it has not ended. */
 static bool find_end(const struct replay *x, uint32_t last, double *end)
 {
     *end = -INFINITY;
     for (uint32_t k = last - x->events[last].place; k <= last; k++) {
-        if (!x->ops[x->events[k].op].over)
+        const struct replay_op *op = &x->ops[x->events[k].op];
+
+        if (!op->over)
             return false;
-        *end = fmax(*end, x->leave[k]);
+        *end = fmax(*end, leave_of(x, op, k));
     }
     return true;
 }
@@ -426,7 +445,7 @@ static bool aligns(const struct replay *x, const struct replay_op *op,
  */
 static void calibrate(struct replay *x, struct replay_op *op)
 {
-    double mean = 0, net = 0, latest = -INFINITY, least = INFINITY;
+    double mean = 0, net = 0, least = INFINITY;
     uint32_t placed = 0;
 
     for (uint32_t k = op->first; k < op->first + op->n; k++) {
@@ -455,13 +474,12 @@ static void calibrate(struct replay *x, struct replay_op *op)
             (x->first[p + 1] - x->first[p]) / SETTLED)
             x->found[p] += off;
         x->arrive[i] += off;
-        x->leave[i] = x->arrive[i] + (double) x->events[i].time_us;
-        latest = fmax(latest, x->arrive[i]);
+        op->latest = fmax(op->latest, x->arrive[i]);
     }
     for (uint32_t k = op->first; k < op->first + op->n; k++) {
         struct replay_event *e = &x->events[x->members[k]];
 
-        e->net_us = (float) (x->leave[x->members[k]] - latest);
+        e->net_us = (float) (leave_of(x, op, x->members[k]) - op->latest);
         net += e->net_us;
         least = fmin(least, e->net_us);
     }
@@ -472,32 +490,14 @@ static void calibrate(struct replay *x, struct replay_op *op)
 /* Ends an operation of which all recorded members have arrived. */
 static void end_op(struct replay *x, struct replay_op *op)
 {
-    double latest = -INFINITY, net = (double) op->net_us * op->scale;
-
     op->over = true;
-    if (op->n < op->expected) { /* each ends on its own */
-        for (uint32_t k = op->first; k < op->first + op->n; k++)
-            x->leave[x->members[k]] = x->arrive[x->members[k]] +
-                                      (double) x->events[x->members[k]].time_us;
-        return;
-    }
-    if (x->calibrates) {
+    op->latest = -INFINITY;
+    if (x->calibrates && op->n >= op->expected) {
         calibrate(x, op);
         return;
     }
     for (uint32_t k = op->first; k < op->first + op->n; k++)
-        latest = fmax(latest, x->arrive[x->members[k]]);
-    for (uint32_t k = op->first; k < op->first + op->n; k++) {
-        uint32_t i = x->members[k];
-        const struct replay_event *e = &x->events[i];
-
-        if (!op->loose)
-            x->leave[i] = latest + net;
-        else if (e->net_us < 0) /* it did not wait for others */
-            x->leave[i] = x->arrive[i] + (double) e->time_us;
-        else
-            x->leave[i] = latest + (double) e->net_us * op->scale;
-    }
+        op->latest = fmax(op->latest, x->arrive[x->members[k]]);
 }
 
 /* Advances a process until it waits for an operation. Ending an operation puts
@@ -541,10 +541,12 @@ static double measure(const struct replay *x, double *own)
         if (x->cursor[p] != x->first[p + 1])
             return NAN;
         for (uint32_t i = x->first[p]; i < x->first[p + 1]; i++) {
-            if (!x->ops[x->events[i].op].over)
+            const struct replay_op *op = &x->ops[x->events[i].op];
+
+            if (!op->over)
                 return NAN;
             first = fmin(first, x->arrive[i]);
-            last = fmax(last, x->leave[i]);
+            last = fmax(last, leave_of(x, op, i));
         }
         from = fmin(from, first);
         to = fmax(to, last);
@@ -593,9 +595,8 @@ static int make_passes(struct replay *x)
     x->cursor = calloc(n + 1, sizeof(*x->cursor));
     x->ready = calloc(n + 1, sizeof(*x->ready));
     x->arrive = calloc(n_events + 1, sizeof(*x->arrive));
-    x->leave = calloc(n_events + 1, sizeof(*x->leave));
     return x->begin && x->found && x->afloat && x->by_shared && x->alone &&
-                   x->queued && x->cursor && x->ready && x->arrive && x->leave
+                   x->queued && x->cursor && x->ready && x->arrive
                ? 0
                : -1;
 }
@@ -816,6 +817,5 @@ void replay_destroy(struct replay *x)
     free(x->cursor);
     free(x->ready);
     free(x->arrive);
-    free(x->leave);
     free(x);
 }

@@ -10,25 +10,26 @@
 #define REPLAY_NONE UINT32_MAX
 
 /* One process in one operation. What it follows is an event of the same
- * process. */
+ * process. There may be REPLAY_EVENTS, so an event is as small as it can be. */
 struct replay_event {
     float own_us;  /* time from what it follows to its arrival */
     float time_us; /* time from its arrival to its end */
     float net_us;  /* its end after the last arrival, in the first pass */
     uint32_t op, process;
-    uint32_t after;   /* NONE: the first */
-    uint32_t before;  /* the event before it in its communicator; NONE: there is
-                         none that it must wait for */
-    uint16_t place;   /* number within its launch */
-    bool after_start; /* it follows the start of `after`, not its end */
-    uint8_t role;     /* of a pair: 1: it sends, 2: to or from a higher rank */
-    signed char beside; /* 1: what ended last overlapped it; -1: it did not */
-    bool queued;        /* it began right after the end of `before`: it waited
-                           in line, and its own time is hidden */
+    uint32_t after;  /* NONE: the first */
+    uint32_t before; /* the event before it in its communicator; NONE: there is
+                        none that it must wait for */
+    uint16_t place;  /* number within its launch */
+    bool after_start : 1; /* it follows the start of `after`, not its end */
+    bool queued : 1;      /* it began right after the end of `before`: it waited
+                             in line, and its own time is hidden */
+    signed beside : 2;    /* 1: what ended last overlapped it; -1: it did not */
+    unsigned role : 2; /* of a pair: 1: it sends, 2: to or from a higher rank */
 };
 
 struct replay_op {
     uint64_t bytes;    /* of one of its messages */
+    double latest;     /* the last arrival; set when it is over */
     float net_us;      /* after the last arrival */
     float scale;       /* times net; 1 */
     uint32_t key;      /* its communicator and function, or its pair */
@@ -97,7 +98,7 @@ struct replay {
                          align its clock; in the first pass */
     bool *queued;
     uint32_t *cursor, *ready;
-    double *arrive, *leave; /* [event] */
+    double *arrive; /* [event] */
 };
 
 /* Fills events and operations, and `part`. 0, or -1: no memory. */
