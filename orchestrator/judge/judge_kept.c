@@ -74,7 +74,9 @@ static bool set_order(const struct timeline *t, struct judge_kept *kept)
 {
     const struct strip *strip = t->strip;
 
-    if (t->intervals || !strip || !strip->n)
+    /* the strip of a timeline has other keys, or none */
+    if (t->intervals || !strip || !strip->n ||
+        strip->n_keys != TIMELINE_ORDER_KEYS || *strip->keys->func)
         return false;
     kept->strip = strip;
     kept->first_us = (double) (strip->first << strip->shift);
