@@ -505,6 +505,19 @@ static void take_timeline(struct jp_result *r, struct source_facts *file)
     }
 }
 
+/* Drops the bins of strips that the page does not show. Without memory they
+ * stay. */
+static void drop_strips(const struct jp_result *r)
+{
+    struct timeline **list = calloc(r->n_timelines + 1, sizeof(*list));
+
+    if (list && r->n_timelines) {
+        memcpy(list, r->timelines, r->n_timelines * sizeof(*list));
+        timelines_drop_strips(list, r->n_timelines);
+    }
+    free(list);
+}
+
 /* Moves timelines and sequences to the result. Without memory the result has
  * none. */
 static void take_timelines(struct jp_result *r, struct source_facts *files,
@@ -521,6 +534,7 @@ static void take_timelines(struct jp_result *r, struct source_facts *files,
         for (size_t k = 0; k < files[i].n_also; k++)
             take_timeline(r, &files[i].also[k]);
     }
+    drop_strips(r);
 }
 
 /* Compares the clocks after the files were read with unmapped times, or where

@@ -593,7 +593,8 @@ struct jp_result {
     uint64_t busy_silent; /* files without a single start and end */
     /* One for each file whose records have start and end (timeline.h). Together
      * they hold TIMELINE_EVENTS operations at most; fewer where memory_bytes is
-     * below 1 GiB. */
+     * below 1 GiB. Strips have bins on the first hosts in order of name, as
+     * many as have STRIP_ROWS processes. */
     struct timeline **timelines;
     size_t n_timelines;
     /* The same of each file of which a record has neither: of all its records

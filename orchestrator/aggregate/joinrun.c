@@ -500,7 +500,10 @@ struct run {
     unsigned threads; /* of this pass */
     atomic_bool stop, no_memory, conflict, late; /* see settle() */
     _Atomic uint64_t done;                       /* bytes read, for progress */
-    pthread_mutex_t lock;    /* of next, left, running and split.followed */
+    struct timeline **drawn; /* of whole files, whose strips may have bins */
+    size_t n_drawn, room_drawn;
+    size_t most_drawn;       /* so many: then those without a row lose them */
+    pthread_mutex_t lock;    /* of next, left, running, drawn, split.followed */
     pthread_cond_t finished; /* running became 0 */
     unsigned running;        /* workers that have not ended */
 };
@@ -565,6 +568,25 @@ static void note_followed(struct run *run, const struct join_turn *turn)
     pthread_mutex_unlock(&run->lock);
 }
 
+/* Notes that a file was read as a whole. Of thousands of processes the page
+ * shows the first ones, and the strips of the others are dropped soon. */
+static void note_drawn(struct run *run, const struct source_facts *file)
+{
+    struct timeline *timeline = file->timeline;
+
+    if (!timeline || !timeline->strip)
+        return;
+    pthread_mutex_lock(&run->lock);
+    if (run->n_drawn == run->most_drawn) {
+        run->n_drawn = timelines_drop_strips(run->drawn, run->n_drawn);
+        run->most_drawn = run->n_drawn + STRIP_ROWS / 4;
+    }
+    /* without memory they are dropped at the end */
+    if (VECTOR_ROOM(run->drawn, run->n_drawn + 1, run->room_drawn) == 0)
+        run->drawn[run->n_drawn++] = timeline;
+    pthread_mutex_unlock(&run->lock);
+}
+
 /* Reads a file or a piece. number: unique among files and pieces. */
 static void read_file(struct worker *w, const struct join_turn *turn,
                       size_t number, struct reader_states *states)
@@ -585,6 +607,8 @@ static void read_file(struct worker *w, const struct join_turn *turn,
     join_begin_file(w->join, (uint32_t) number);
     status = read_source(&reading, &run->walk->logs[turn->index], turn);
     note_followed(run, turn);
+    if (turn->file == turn->whole)
+        note_drawn(run, turn->file);
     if (turn->file != turn->whole && w->join->n_strays)
         w->join->conflict = true; /* which of the two sizes came first? */
     /* the other pieces of a file may be another thread's */
@@ -614,6 +638,8 @@ static void read_node(struct worker *w, const struct join_turn *turn,
         read_file(w, &log, run->split.n + i, states);
     }
     if (status == JOIN_OK) {
+        for (size_t i = node->first; i < node->first + node->n; i++)
+            note_drawn(run, &run->files[i]);
         atomic_fetch_add(&run->done, node->bytes);
         status = end_file(w, status);
     }
@@ -849,6 +875,7 @@ static struct join *start(struct run *run, unsigned n,
     n = run->split.n < n ? run->split.n ? (unsigned) run->split.n : 1 : n;
     run->next = 0;
     run->left = 0;
+    run->n_drawn = 0; /* the timelines are gone */
     for (size_t i = 0; i < run->split.n; i++)
         run->left += run->split.turns[i].size;
     run->threads = n;
@@ -907,7 +934,8 @@ struct join *joinrun(const struct jp_logwalk *walk,
                       .evidence = options->evidence,
                       .apart = is_mixed(walk, options->readers),
                       .readers = options->readers,
-                      .timeline_events = budget->timeline_events};
+                      .timeline_events = budget->timeline_events,
+                      .most_drawn = STRIP_ROWS + STRIP_ROWS / 4};
     struct join *join;
 
     pthread_mutex_init(&run.lock, NULL);
@@ -926,5 +954,6 @@ struct join *joinrun(const struct jp_logwalk *walk,
     pthread_cond_destroy(&run.finished);
     pthread_mutex_destroy(&run.lock);
     split_fini(&run.split);
+    free(run.drawn);
     return join;
 }

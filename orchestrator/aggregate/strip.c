@@ -42,14 +42,21 @@ struct strip *strip_create(uint64_t bins)
     return s;
 }
 
-void strip_destroy(struct strip *s)
+void strip_drop_bins(struct strip *s)
 {
-    if (!s)
-        return;
     for (unsigned i = 0; i < s->n_keys; i++)
         free(s->keys[i].us);
     free(s->keys);
     free(s->known);
+    s->keys = NULL;
+    s->known = NULL;
+    s->n_keys = 0;
+}
+
+void strip_destroy(struct strip *s)
+{
+    if (s)
+        strip_drop_bins(s);
     free(s);
 }
 

@@ -25,6 +25,8 @@ enum {
     STRIP_KEYS = 48,      /* kinds of a process; the rest is only counted */
     STRIP_KNOWN = 64,     /* series that are found without their texts */
     STRIP_MAX_SHIFT = 40, /* width of a bin: 2^40 us are 12 days */
+    STRIP_ROWS = 4096,    /* processes of a result whose strips have bins: the
+                             page draws so many */
 };
 
 /* Sizes by what limits an operation: latency, both, bandwidth. */
@@ -82,6 +84,9 @@ void strip_add_at(struct strip *strip, uint64_t us, const uint64_t *amounts,
 
 /* Frees the room for further bins. Call it when all is added. */
 void strip_trim(struct strip *strip);
+
+/* Frees the bins and keys of a strip that nobody draws. Its n and left stay. */
+void strip_drop_bins(struct strip *strip);
 
 /* Adds another strip. -1: no memory; a part of it may have been added. */
 int strip_join(struct strip *into, const struct strip *from);

@@ -323,6 +323,40 @@ struct timeline *timeline_order(const struct timeline *timed)
     return NULL;
 }
 
+/* -------------------------------------------------------------- at the end */
+
+static int by_host(const void *a, const void *b)
+{
+    const struct timeline *x = *(struct timeline *const *) a;
+    const struct timeline *y = *(struct timeline *const *) b;
+    int order = strcmp(x->host, y->host);
+
+    return order ? order : (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+size_t timelines_drop_strips(struct timeline **list, size_t n)
+{
+    size_t rows = 0, kept = n;
+
+    if (n)
+        qsort(list, n, sizeof(struct timeline *), by_host);
+    for (size_t i = 0; i < kept; i++) {
+        const struct timeline *t = list[i];
+
+        /* a row is a process, which may have several timelines */
+        rows += t->strip && t->strip->n && !t->mixed &&
+                (!i || by_host(&list[i - 1], &list[i]));
+        /* ranks decide which processes of the last host have rows */
+        if (rows >= STRIP_ROWS &&
+            (i + 1 == n || strcmp(list[i + 1]->host, t->host)))
+            kept = i + 1;
+    }
+    for (size_t i = kept; i < n; i++)
+        if (list[i]->strip)
+            strip_drop_bins(list[i]->strip);
+    return kept;
+}
+
 /* ---------------------------------------------------------------- reading */
 
 int timeline_reader_init(struct timeline_reader *reader,

@@ -107,6 +107,11 @@ int timeline_join(struct timeline *into, const struct timeline *next);
  * how long each took. NULL: no memory. */
 struct timeline *timeline_order(const struct timeline *timed);
 
+/* Drops the bins of strips that no row of the page can show: rows are those of
+ * the first STRIP_ROWS processes in order of host. Sorts the list by host.
+ * Returns how many at its begin have kept theirs. */
+size_t timelines_drop_strips(struct timeline **list, size_t n);
+
 /* One operation of a timeline. */
 struct timeline_event {
     uint32_t series; /* index into timeline->series */

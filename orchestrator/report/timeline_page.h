@@ -20,12 +20,14 @@
 #include <stdio.h>
 
 #include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/aggregate/strip.h"
 #include "orchestrator/identity/processes.h"
 
 enum {
     /* limit for the page: beyond it, bins get wider */
     TIMELINE_CELLS = 1 << 20,
-    TIMELINE_ROWS = 4096, /* further rows are not drawn, and the page says so */
+    /* further rows are not drawn, and the page says so */
+    TIMELINE_ROWS = STRIP_ROWS,
     TIMELINE_KINDS = 65534,
 };
 

@@ -175,6 +175,53 @@ static void bounds_hold(void **state)
     strip_destroy(NULL);
 }
 
+/* A timeline of a process, with one operation in its strip. */
+static struct timeline *timeline_of(const char *host, int64_t pid)
+{
+    struct timeline *t = timeline_create(1, STRIP_MIN_BINS);
+    struct record r = record_of(1);
+
+    assert_non_null(t);
+    r.host = (struct record_text){host, strlen(host)};
+    r.pid = pid;
+    assert_int_equal(timeline_add(t, &r), 0);
+    return t;
+}
+
+/* Strips of the first hosts keep their bins: as many as have STRIP_ROWS
+ * processes, of which some have two files. */
+static void rows_keep_their_bins(void **state)
+{
+    enum { HALF = STRIP_ROWS / 2, N = 3 * HALF + 4 };
+    struct timeline **list = calloc(N, sizeof(*list));
+    size_t n = 0;
+
+    (void) state;
+    assert_non_null(list);
+    list[n++] = timeline_of("d", 1);
+    for (int i = 0; i < HALF; i++)
+        list[n++] = timeline_of("b", i);
+    for (int i = 0; i < HALF - 1; i++)
+        list[n++] = timeline_of("a", i);
+    list[n++] = timeline_of("a", 1);
+    /* one process is missing still, and all of a host stay */
+    for (int i = 0; i < HALF; i++)
+        list[n++] = timeline_of("c", i);
+    assert_int_equal(timelines_drop_strips(list, n), n - 1);
+    for (size_t i = 0; i < n; i++) {
+        bool last = !strcmp(list[i]->host, "d");
+
+        assert_int_equal(list[i]->strip->n_keys, last ? 0 : 1);
+        assert_int_not_equal(list[i]->strip->n, 0);
+        assert_int_equal(i + 1 == n, last);
+    }
+    /* what was dropped counts as before */
+    assert_int_equal(timelines_drop_strips(list, n), n - 1);
+    while (n)
+        timeline_destroy(list[--n]);
+    free(list);
+}
+
 static void sizes_have_classes(void **state)
 {
     (void) state;
@@ -187,10 +234,12 @@ static void sizes_have_classes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(sums_hold), TEST(places_hold),
+    const struct CMUnitTest tests[] = {TEST(sums_hold),
+                                       TEST(places_hold),
                                        TEST(order_and_pieces_do_not_matter),
                                        TEST(bounds_hold),
-                                       TEST(sizes_have_classes)};
+                                       TEST(sizes_have_classes),
+                                       TEST(rows_keep_their_bins)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
