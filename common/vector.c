@@ -36,3 +36,15 @@ int vector_enlarge(void *array, size_t needed, size_t *room, size_t size)
     *room = wanted;
     return 0;
 }
+
+int vector_copy(void *to, const void *from, size_t n, size_t size)
+{
+    void *copy = n ? reallocarray(NULL, n, size) : NULL;
+
+    if (n && !copy)
+        return -1;
+    if (n)
+        memcpy(copy, from, n * size);
+    memcpy(to, &copy, sizeof(copy)); /* the pointer may have any type */
+    return 0;
+}

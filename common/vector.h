@@ -53,6 +53,10 @@ int vector_resize(void *array, size_t room, size_t size);
  * at least `needed` and at least by half. Returns 0, or -1 without memory. */
 int vector_enlarge(void *array, size_t needed, size_t *room, size_t size);
 
+/* Copies n elements of size bytes to new memory that fits. n 0: *to is NULL.
+ * Returns 0, or -1 without memory. */
+int vector_copy(void *to, const void *from, size_t n, size_t size);
+
 /* See VECTOR_ROOM. */
 static inline int vector_room(void *array, size_t needed, size_t *room,
                               size_t size)

@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "common/defaults.h"
 #include "common/error.h"
@@ -537,6 +540,37 @@ static void take_timelines(struct jp_result *r, struct source_facts *files,
     drop_strips(r);
 }
 
+/* Gives freed pages back to the system. Only glibc keeps them. */
+static void give_back(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
+/* Moves timelines together. They, and the packed operations, were made while
+ * records were joined, and lie between what is freed now, so that hardly a page
+ * is free as a whole. Some are copied before any is freed, as else malloc takes
+ * what was just freed. */
+static void move_timelines(struct timeline **list, size_t n)
+{
+    enum { AT_ONCE = 8192 };
+    struct timeline *copies[AT_ONCE];
+
+    for (size_t from = 0; from < n; from += AT_ONCE) {
+        size_t some = n - from < AT_ONCE ? n - from : AT_ONCE;
+
+        for (size_t i = 0; i < some; i++)
+            copies[i] = timeline_copy(list[from + i]);
+        for (size_t i = 0; i < some; i++)
+            if (copies[i]) { /* without memory it stays */
+                timeline_destroy(list[from + i]);
+                list[from + i] = copies[i];
+            }
+        give_back();
+    }
+}
+
 /* Compares the clocks after the files were read with unmapped times, or where
  * only the agents have times. */
 static struct jp_clocks *compare(const struct source_facts *files, size_t n,
@@ -664,6 +698,13 @@ out:
     join_phases_fini(&budget);
     joinrun_free_files(files, walk.n_logs);
     logwalk_fini(&walk);
+    give_back();
+    if (result) {
+        if (result->ops)
+            ops_move(result->ops);
+        move_timelines(result->timelines, result->n_timelines);
+        move_timelines(result->sequences, result->n_sequences);
+    }
     return result;
 }
 

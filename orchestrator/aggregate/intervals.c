@@ -118,6 +118,24 @@ int intervals_cut(struct intervals *p)
     return 0;
 }
 
+struct intervals *intervals_copy(const struct intervals *from)
+{
+    struct intervals *p;
+
+    if (vector_copy(&p, from, 1, sizeof(*p)) < 0)
+        return NULL;
+    p->at = NULL;
+    p->series = NULL;
+    p->room = p->n;
+    p->own = strip_copy(from->own);
+    if (p->own && vector_copy(&p->at, from->at, p->n, sizeof(*p->at)) == 0 &&
+        vector_copy(&p->series, from->series, p->n_series,
+                    sizeof(*p->series)) == 0)
+        return p;
+    intervals_destroy(p);
+    return NULL;
+}
+
 /* Returns the series of a record, added if needed; UINT32_MAX: unknown. -1 in
  * *rc: no memory. */
 static uint32_t series_get(struct intervals *p, const struct record *r, int *rc)

@@ -75,6 +75,9 @@ int intervals_join(struct intervals *into, const struct intervals *next);
  * when all are added. Returns 0, or -1 without memory. */
 int intervals_cut(struct intervals *intervals);
 
+/* Copies intervals to which nothing will be added. NULL: no memory. */
+struct intervals *intervals_copy(const struct intervals *intervals);
+
 /* Returns the longest operation that ended after that share (0 to 1) of the
  * time from the first start to the last end. 0: none is known. */
 uint64_t intervals_longest_wait(const struct intervals *intervals,

@@ -278,6 +278,7 @@ struct ops_run {
     uint32_t comm, coll;
     size_t first, n;
     uint8_t *bytes;
+    size_t used;      /* bytes, without OPS_SLACK behind them */
     uint64_t *starts; /* of the chunks, in bytes */
 };
 
@@ -293,15 +294,20 @@ struct jp_ops *ops_create(void)
     return NULL;
 }
 
+static void free_runs(struct ops_run *runs, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(runs[i].bytes);
+        free(runs[i].starts);
+    }
+    free(runs);
+}
+
 void ops_destroy(struct jp_ops *ops)
 {
     if (!ops)
         return;
-    for (size_t i = 0; i < ops->n_runs; i++) {
-        free(ops->runs[i].bytes);
-        free(ops->runs[i].starts);
-    }
-    free(ops->runs);
+    free_runs(ops->runs, ops->n_runs);
     free(ops->pending);
     free(ops->bytes);
     free(ops->starts);
@@ -464,6 +470,7 @@ int ops_end(struct jp_ops *ops)
     memcpy(run->bytes, ops->bytes, ops->used);
     memset(run->bytes + ops->used, 0, OPS_SLACK);
     memcpy(run->starts, ops->starts, ops->n_starts * sizeof(*run->starts));
+    run->used = ops->used;
     ops->packed += ops->used;
     ops->used = 0;
     ops->n_starts = 0;
@@ -497,6 +504,35 @@ int ops_take(struct jp_ops *into, struct jp_ops *from, const uint32_t *comm_at,
     /* now owned by the other one */
     from->n_runs = 0;
     return 0;
+}
+
+void ops_move(struct jp_ops *ops)
+{
+    struct ops_run *moved;
+    size_t done = 0;
+
+    if (vector_copy(&moved, ops->runs, ops->n_runs, sizeof(*moved)) < 0)
+        return;
+    while (done < ops->n_runs) {
+        const struct ops_run *from = &ops->runs[done];
+        struct ops_run *to = &moved[done];
+
+        if (vector_copy(&to->bytes, from->bytes, from->used + OPS_SLACK, 1) < 0)
+            break;
+        if (vector_copy(&to->starts, from->starts,
+                        (from->n + OPS_CHUNK - 1) / OPS_CHUNK,
+                        sizeof(*to->starts)) < 0) {
+            free(to->bytes);
+            break;
+        }
+        done++;
+    }
+    if (done < ops->n_runs) {
+        free_runs(moved, done);
+        return;
+    }
+    free_runs(ops->runs, ops->n_runs);
+    ops->runs = moved;
 }
 
 static int by_comm_and_coll(const void *a, const void *b)

@@ -80,6 +80,10 @@ int ops_take(struct jp_ops *into, struct jp_ops *from, const uint32_t *comm_at,
 void ops_renumber(struct jp_ops *ops, const uint32_t *comm_at,
                   const uint32_t *coll_at);
 
+/* Moves the runs to new memory, in which they lie together. Without memory they
+ * stay. */
+void ops_move(struct jp_ops *ops);
+
 /* Parts of an operation that a reader can select: single parts, then groups.
  * comm and coll are always there. */
 enum {

@@ -296,6 +296,27 @@ void strip_trim(struct strip *s)
     s->room = s->n;
 }
 
+struct strip *strip_copy(const struct strip *from)
+{
+    struct strip *s;
+
+    if (vector_copy(&s, from, 1, sizeof(*s)) < 0)
+        return NULL;
+    s->known = NULL;
+    s->room = s->n;
+    s->n_keys = 0; /* those that have bins of their own, until all have */
+    if (vector_copy(&s->keys, from->keys, from->n_keys, sizeof(*s->keys)) < 0)
+        s->keys = NULL;
+    while (s->keys && s->n_keys < from->n_keys &&
+           vector_copy(&s->keys[s->n_keys].us, from->keys[s->n_keys].us, s->n,
+                       sizeof(*s->keys->us)) == 0)
+        s->n_keys++;
+    if (s->n_keys == from->n_keys)
+        return s;
+    strip_destroy(s);
+    return NULL;
+}
+
 /* As key_get, for a key of another strip. */
 static int key_of(struct strip *s, const struct strip_key *key)
 {

@@ -85,6 +85,9 @@ void strip_add_at(struct strip *strip, uint64_t us, const uint64_t *amounts,
 /* Frees the room for further bins. Call it when all is added. */
 void strip_trim(struct strip *strip);
 
+/* Copies a strip to which nothing will be added. NULL: no memory. */
+struct strip *strip_copy(const struct strip *strip);
+
 /* Frees the bins and keys of a strip that nobody draws. Its n and left stay. */
 void strip_drop_bins(struct strip *strip);
 

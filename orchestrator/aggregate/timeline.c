@@ -325,6 +325,30 @@ struct timeline *timeline_order(const struct timeline *timed)
 
 /* -------------------------------------------------------------- at the end */
 
+struct timeline *timeline_copy(const struct timeline *from)
+{
+    struct timeline *t;
+
+    if (vector_copy(&t, from, 1, sizeof(*t)) < 0)
+        return NULL;
+    t->known = NULL;
+    t->table = (struct hash_table){0};
+    t->series = NULL;
+    t->bytes = NULL;
+    t->strip = NULL;
+    t->intervals = NULL;
+    t->room_series = t->n_series;
+    t->room = t->used;
+    if (vector_copy(&t->series, from->series, t->n_series,
+                    sizeof(*t->series)) == 0 &&
+        vector_copy(&t->bytes, from->bytes, t->used, 1) == 0 &&
+        (!from->strip || (t->strip = strip_copy(from->strip))) &&
+        (!from->intervals || (t->intervals = intervals_copy(from->intervals))))
+        return t;
+    timeline_destroy(t);
+    return NULL;
+}
+
 static int by_host(const void *a, const void *b)
 {
     const struct timeline *x = *(struct timeline *const *) a;

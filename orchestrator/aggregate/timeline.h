@@ -107,6 +107,10 @@ int timeline_join(struct timeline *into, const struct timeline *next);
  * how long each took. NULL: no memory. */
 struct timeline *timeline_order(const struct timeline *timed);
 
+/* Copies a timeline to which nothing will be added, without what adding needs.
+ * NULL: no memory. */
+struct timeline *timeline_copy(const struct timeline *timeline);
+
 /* Drops the bins of strips that no row of the page can show: rows are those of
  * the first STRIP_ROWS processes in order of host. Sorts the list by host.
  * Returns how many at its begin have kept theirs. */

@@ -210,6 +210,7 @@ static void get_their_order(void **state)
     }
     assert_int_equal(ops_end(ops), 0);
     ops_renumber(ops, comm_at, coll_at);
+    ops_move(ops);
     for (uint32_t i = 0; i < 400; i++) {
         struct jp_op want =
             any_op((3 - i / 100) * 100 + i % 100, i / 200, i / 100 % 2);

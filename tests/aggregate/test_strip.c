@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "orchestrator/aggregate/intervals.h"
 #include "orchestrator/aggregate/timeline.h"
 
 #define TEST(name) cmocka_unit_test(name)
@@ -222,6 +223,42 @@ static void rows_keep_their_bins(void **state)
     free(list);
 }
 
+/* A copy has the same operations, bins and intervals. */
+static void copies_are_equal(void **state)
+{
+    struct timeline *t = timeline_create(MANY, STRIP_MIN_BINS), *copy;
+    struct timeline_reader one, other;
+    struct timeline_event x, y;
+
+    (void) state;
+    assert_non_null(t);
+    for (unsigned i = 0; i < MANY; i++) {
+        struct record r = record_of(i);
+
+        assert_int_equal(timeline_add(t, &r), 0);
+    }
+    copy = timeline_copy(t);
+    assert_non_null(copy);
+    assert_int_equal(timeline_reader_init(&one, t), 0);
+    assert_int_equal(timeline_reader_init(&other, copy), 0);
+    while (timeline_next(&one, &x)) {
+        assert_true(timeline_next(&other, &y));
+        assert_memory_equal(&x, &y, sizeof(x));
+    }
+    assert_false(timeline_next(&other, &y));
+    assert_int_equal(copy->strip->n_keys, t->strip->n_keys);
+    for (unsigned k = 0; k < t->strip->n_keys; k++)
+        assert_memory_equal(copy->strip->keys[k].us, t->strip->keys[k].us,
+                            t->strip->n * sizeof(*t->strip->keys[k].us));
+    assert_int_equal(copy->intervals->n, t->intervals->n);
+    assert_memory_equal(copy->intervals->at, t->intervals->at,
+                        t->intervals->n * sizeof(*t->intervals->at));
+    timeline_reader_fini(&one);
+    timeline_reader_fini(&other);
+    timeline_destroy(t);
+    timeline_destroy(copy);
+}
+
 static void sizes_have_classes(void **state)
 {
     (void) state;
@@ -239,7 +276,8 @@ int main(void)
                                        TEST(order_and_pieces_do_not_matter),
                                        TEST(bounds_hold),
                                        TEST(sizes_have_classes),
-                                       TEST(rows_keep_their_bins)};
+                                       TEST(rows_keep_their_bins),
+                                       TEST(copies_are_equal)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,6 +117,20 @@ static void test_failure(void **state)
     free(rows);
 }
 
+static void test_copy(void **state)
+{
+    static const int from[] = {3, 4, 5};
+    int *to;
+
+    (void) state;
+    assert_int_equal(vector_copy(&to, from, 3, sizeof(*from)), 0);
+    assert_memory_equal(to, from, sizeof(from));
+    free(to);
+    assert_int_equal(vector_copy(&to, from, 0, sizeof(*from)), 0);
+    assert_null(to);
+    assert_int_equal(vector_copy(&to, from, SIZE_MAX / 2, sizeof(*from)), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,6 +138,7 @@ int main(void)
         cmocka_unit_test(test_room),
         cmocka_unit_test(test_double),
         cmocka_unit_test(test_failure),
+        cmocka_unit_test(test_copy),
     };
 
     return cmocka_run_group_tests_name("vector", tests, NULL, NULL);
