@@ -19,8 +19,13 @@ struct busy *busy_create(bool piece)
     struct busy *busy = calloc(1, sizeof(*busy));
 
     if (busy)
+        busy->slots.us = calloc(BUSY_SLOTS, sizeof(*busy->slots.us));
+    if (busy && busy->slots.us) {
         busy->piece = piece;
-    return busy;
+        return busy;
+    }
+    free(busy);
+    return NULL;
 }
 
 static void spans_fini(struct busy_spans *spans)
@@ -35,6 +40,7 @@ void busy_destroy(struct busy *busy)
         return;
     spans_fini(&busy->last);
     spans_fini(&busy->head);
+    free(busy->slots.us);
     free(busy);
 }
 

@@ -60,7 +60,8 @@ struct busy_slots {
     unsigned shift; /* width is 1 << shift us */
     uint64_t first; /* number of the first slot: its time >> shift */
     unsigned n;     /* 0: nothing yet */
-    uint64_t us[BUSY_SLOTS];
+    uint64_t *us;   /* room of BUSY_SLOTS; in a partial, to which nothing is
+                       added, of n. Owned by struct busy */
 };
 
 /* The busy time of one file, or of a piece of it. */

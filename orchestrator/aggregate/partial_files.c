@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/vector.h"
+
 /* Writes a file's busy time, in the order in which get() reads it. */
 static void put_busy(struct jpr_out *out, const struct busy *busy)
 {
@@ -78,7 +80,10 @@ static bool get(struct jpr_in *in, struct busy *busy)
 static bool get_busy(struct jpr_in *in, struct busy **busy)
 {
     *busy = busy_create(false); /* it is whole */
-    return *busy && get(in, *busy);
+    /* nothing is added to it, and there may be thousands */
+    return *busy && get(in, *busy) &&
+           vector_resize(&(*busy)->slots.us, (*busy)->slots.n + 1,
+                         sizeof(*(*busy)->slots.us)) == 0;
 }
 
 /* --- the logs that a partial was made from --- */

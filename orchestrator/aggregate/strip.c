@@ -280,6 +280,7 @@ bool strip_begin(struct strip *s, unsigned shift, uint64_t first, unsigned n)
     if (shift > STRIP_MAX_SHIFT || n > s->room ||
         first > (UINT64_C(1) << 62 >> shift))
         return false;
+    s->room = n ? n : 1;
     s->shift = shift;
     s->first = first;
     s->n = n;
