@@ -494,17 +494,27 @@ static int add_node(struct partial_set *set, const struct jp_logwalk *walk,
     return 0;
 }
 
-/* Whether one of the first n logs is below a folder. */
+/* Whether one of the first n logs, which are sorted by path, is below a folder.
+ */
 static bool has_logs(const struct jp_logwalk *walk, size_t n,
                      const char *folder)
 {
-    size_t len = strlen(folder);
+    size_t len = strlen(folder), low = 0, high = n;
 
-    for (size_t i = 0; i < n; i++)
-        if (!strncmp(walk->logs[i].path, folder, len) &&
-            walk->logs[i].path[len] == '/') /* not only the same begin */
-            return true;
-    return false;
+    /* the first log that is not before those of the folder: bisection, as there
+     * may be thousands of nodes with thousands of logs */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const char *path = walk->logs[middle].path;
+        int order = strncmp(path, folder, len);
+
+        if (order < 0 || (order == 0 && (unsigned char) path[len] < '/'))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && !strncmp(walk->logs[low].path, folder, len) &&
+           walk->logs[low].path[len] == '/'; /* not only the same begin */
 }
 
 /* Whether a file name of a partial stays within its node's folder. finish
