@@ -10,9 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 #include "common/defaults.h"
 #include "common/error.h"
@@ -540,14 +537,6 @@ static void take_timelines(struct jp_result *r, struct source_facts *files,
     drop_strips(r);
 }
 
-/* Gives freed pages back to the system. Only glibc keeps them. */
-static void give_back(void)
-{
-#ifdef __GLIBC__
-    malloc_trim(0);
-#endif
-}
-
 /* Moves timelines together. They, and the packed operations, were made while
  * records were joined, and lie between what is freed now, so that hardly a page
  * is free as a whole. Some are copied before any is freed, as else malloc takes
@@ -567,7 +556,7 @@ static void move_timelines(struct timeline **list, size_t n)
                 timeline_destroy(list[from + i]);
                 list[from + i] = copies[i];
             }
-        give_back();
+        result_give_back();
     }
 }
 
@@ -698,7 +687,7 @@ out:
     join_phases_fini(&budget);
     joinrun_free_files(files, walk.n_logs);
     logwalk_fini(&walk);
-    give_back();
+    result_give_back();
     if (result) {
         if (result->ops)
             ops_move(result->ops);

@@ -3,8 +3,7 @@
  *
  * joinrun.h has the idea. busy_add keeps the last intervals (spans) and moves
  * older ones into slots, so memory is bounded. busy_join puts the pieces of a
- * file together. busy_result, at the end, gives all processes slices of one
- * width. */
+ * file together. busy_result gives all processes slices of one width. */
 #include "orchestrator/aggregate/joinrun.h"
 
 #include <stdlib.h>
@@ -387,6 +386,23 @@ void busy_end(struct busy *b)
 #define MAX_SLICES 200    /* of the result */
 #define UNTIMED_SHARE 100 /* one record in so many may have no start or end */
 
+/* Frees the busy times of the files: of thousands, they take as much memory as
+ * all timelines. */
+static void free_busy(struct build *b)
+{
+    for (size_t i = 0; i < b->walk->n_logs; i++) {
+        struct source_facts *f = &b->files[i];
+
+        busy_destroy(f->busy);
+        f->busy = NULL;
+        for (size_t k = 0; k < f->n_also; k++) {
+            busy_destroy(f->also[k].busy);
+            f->also[k].busy = NULL;
+        }
+    }
+    result_give_back();
+}
+
 /* The file of a process, and its records without start or end. */
 struct source {
     const struct busy *busy; /* its busy time */
@@ -568,6 +584,7 @@ int busy_result(struct build *b)
         goto out;
     for (size_t i = 0; i < r->n_busy; i++)
         fill_row(b, i, at[i], shift);
+    free_busy(b);
     rc = 0;
 out:
     free(list);

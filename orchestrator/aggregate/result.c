@@ -375,6 +375,8 @@ static int fill_rank(struct build *b, struct jp_rank *rank,
     take_messages(rank, member);
     if (slices && member->slices)
         memcpy(slices, member->slices, RANK_SLICES * sizeof(*slices));
+    free(member->slices);
+    member->slices = NULL;
     /* else there is no share */
     if (sums->timed_ops)
         rank->last_share = (double) rank->last_ops / (double) sums->timed_ops;
@@ -759,13 +761,19 @@ out:
 
 int result_build(struct build *b)
 {
-    /* operations before cells, pairs and attempts before quality */
+    /* busy times first, as it frees much; operations before cells, pairs and
+     * attempts before quality */
     static int (*const steps[])(struct build *) = {
-        make_comms,       make_ranks,
-        make_ops,         result_cells_and_windows,
-        make_p2p,         make_p2p_nodes,
-        make_algos,       busy_result,
-        generations_find, logprograms_find,
+        busy_result,
+        make_comms,
+        make_ranks,
+        make_ops,
+        result_cells_and_windows,
+        make_p2p,
+        make_p2p_nodes,
+        make_algos,
+        generations_find,
+        logprograms_find,
         result_quality,
     };
 

@@ -4,6 +4,11 @@
 #ifndef JP_AGGREGATE_RESULT_BUILD_H
 #define JP_AGGREGATE_RESULT_BUILD_H
 
+#include <stdlib.h>
+#ifdef __GLIBC__ /* by the line before */
+#include <malloc.h>
+#endif
+
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/aggregate/join.h"
 #include "orchestrator/aggregate/joinrun.h"
@@ -41,6 +46,7 @@ int result_build(struct build *build);
  * windows need the operations, quality needs the pairs of ranks. */
 int result_cells_and_windows(struct build *build);
 int result_quality(struct build *build);
+/* Frees the busy times of the files. */
 int busy_result(struct build *build);
 /* Sets the attempts (launched.restarts) of the files' processes where no
  * launcher has told them (generations.c), and the attempts of all ranks. Needs
@@ -49,6 +55,14 @@ int generations_find(struct build *build);
 /* The same for programs that followed each other, in logs (logprograms.c):
  * their processes have no attempts of their own, only their ranks. */
 int logprograms_find(struct build *b);
+
+/* Gives freed pages back to the system. Only glibc keeps them. */
+static inline void result_give_back(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
 
 /* Mean of an operation's bandwidths, GB/s. n_busbw must not be 0. */
 static inline double op_busbw_gbs(const struct jp_op *op)

@@ -98,7 +98,7 @@ static void replay_all(const struct jp_result *r)
 }
 
 /* The whole way to a result. */
-static void finish(struct join *join, const struct partial *partial)
+static void finish(struct join *join, struct partial *partial)
 {
     size_t n = partial->n_files;
     struct jp_logfile *logs = calloc(n + 1, sizeof(*logs));
@@ -111,6 +111,7 @@ static void finish(struct join *join, const struct partial *partial)
     for (size_t i = 0; i < n; i++) {
         logs[i].path = partial->files[i].path;
         files[i] = partial->files[i].read;
+        partial->files[i].read.busy = NULL; /* the result frees it */
         if (files[i].timeline && n_timelines < MOST_TIMELINES)
             timelines[n_timelines++] = files[i].timeline;
     }
