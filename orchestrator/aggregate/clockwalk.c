@@ -151,6 +151,30 @@ static int note_timeline(struct clockwalk *w, size_t i)
     return 0;
 }
 
+/* Notes the series of all timelines, in order of host, as note_host expects:
+ * a counting sort. 0, or -1: no memory. */
+static int note_timelines(struct clockwalk *w)
+{
+    size_t *first = calloc((size_t) w->n_hosts + 2, sizeof(*first));
+    size_t *order = calloc(w->n + 1, sizeof(*order)), known;
+    int rc = first && order ? 0 : -1;
+
+    for (size_t i = 0; rc == 0 && i < w->n; i++)
+        if (w->walkers[i].host != UINT32_MAX)
+            first[w->walkers[i].host + 1]++;
+    for (uint32_t host = 0; rc == 0 && host < w->n_hosts; host++)
+        first[host + 1] += first[host];
+    known = rc == 0 ? first[w->n_hosts] : 0;
+    for (size_t i = 0; rc == 0 && i < w->n; i++)
+        if (w->walkers[i].host != UINT32_MAX)
+            order[first[w->walkers[i].host]++] = i;
+    for (size_t i = 0; rc == 0 && i < known; i++)
+        rc = note_timeline(w, order[i]);
+    free(first);
+    free(order);
+    return rc;
+}
+
 /* Lists the series of all timelines and drops those on one node, which show
  * nothing about its clock. 0, or -1: no memory. */
 static int find_series(struct clockwalk *w)
@@ -161,11 +185,8 @@ static int find_series(struct clockwalk *w)
     for (size_t i = 0; i < w->n; i++)
         w->walkers[i].host =
             counts(w->timelines[i]) ? host_of(w, w->timelines[i]) : UINT32_MAX;
-    /* in order of host, as note_host expects */
-    for (uint32_t host = 0; host < w->n_hosts; host++)
-        for (size_t i = 0; i < w->n; i++)
-            if (w->walkers[i].host == host && note_timeline(w, i) < 0)
-                return -1;
+    if (note_timelines(w) < 0)
+        return -1;
     for (size_t i = 0; i < w->n; i++)
         for (uint32_t k = 0;
              w->walkers[i].series && k < w->timelines[i]->n_series; k++) {
