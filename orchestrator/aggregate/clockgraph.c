@@ -36,6 +36,7 @@ struct graph {
     uint32_t *queue;
     bool *seen;
     double *d; /* by edge: the residual of theta */
+    double *w; /* by edge: its weight, while it is solved */
 };
 
 /* The weight of an edge: 1 / uncertainty^2; 0 if it is left out. */
@@ -54,6 +55,7 @@ static void graph_fini(struct graph *g)
     free(g->queue);
     free(g->seen);
     free(g->d);
+    free(g->w);
 }
 
 /* Lists the edges of each clock by a counting sort. 0, or -1: no memory;
@@ -70,7 +72,9 @@ static int graph_init(struct graph *g)
     g->queue = calloc(n, sizeof(*g->queue));
     g->seen = calloc(n, sizeof(*g->seen));
     g->d = calloc(g->n_edges, sizeof(*g->d));
-    if (!columns || !g->first || !g->at || !g->queue || !g->seen || !g->d)
+    g->w = calloc(g->n_edges, sizeof(*g->w));
+    if (!columns || !g->first || !g->at || !g->queue || !g->seen || !g->d ||
+        !g->w)
         return -1;
     g->b = columns + n;
     g->r = columns + 2 * n;
@@ -134,7 +138,7 @@ static void multiply(struct graph *g, const double *p, double *q)
     memset(q, 0, g->n * sizeof(*q));
     for (size_t i = 0; i < g->n_edges; i++) {
         const struct clockgraph_edge *e = &g->edges[i];
-        double flow = weight(e) * (p[e->to] - p[e->from]);
+        double flow = g->w[i] * (p[e->to] - p[e->from]);
 
         q[e->to] += flow;
         q[e->from] -= flow;
@@ -161,10 +165,12 @@ static void relax(struct graph *g)
 
     memset(g->b, 0, n * sizeof(*g->b));
     memset(g->diagonal, 0, n * sizeof(*g->diagonal));
+    for (size_t i = 0; i < g->n_edges; i++)
+        g->w[i] = weight(&g->edges[i]);
     /* b: the pull of the edges' residuals on each clock */
     for (size_t i = 0; i < g->n_edges; i++) {
         const struct clockgraph_edge *e = &g->edges[i];
-        double w = g->seen[e->from] ? weight(e) : 0;
+        double w = g->seen[e->from] ? g->w[i] : 0;
 
         g->diagonal[e->from] += w;
         g->diagonal[e->to] += w;
