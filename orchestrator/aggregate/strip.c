@@ -345,16 +345,19 @@ int strip_join(struct strip *into, const struct strip *from)
           ((from->first + from->n) << from->shift) - 1);
     for (unsigned k = 0; k < from->n_keys; k++) {
         int key = key_of(into, &from->keys[k]);
+        const uint32_t *us = from->keys[k].us;
 
         if (key < 0)
             return -1;
         if (key == STRIP_KEYS)
             into->left++;
         for (unsigned i = 0; i < from->n && key < STRIP_KEYS; i++)
-            add_us(&into->keys[key]
-                        .us[((from->first + i) << from->shift >> into->shift) -
-                            into->first],
-                   from->keys[k].us[i]);
+            if (us[i]) /* a kind has nothing in most bins */
+                add_us(
+                    &into->keys[key]
+                         .us[((from->first + i) << from->shift >> into->shift) -
+                             into->first],
+                    us[i]);
     }
     return 0;
 }

@@ -549,16 +549,6 @@ uint64_t jpr_get_delta(struct jpr_in *in, uint64_t base)
     return base + (uint64_t) jpr_get_i64(in);
 }
 
-uint64_t jpr_get_bounded(struct jpr_in *in, uint64_t max)
-{
-    uint64_t value = jpr_get_u64(in);
-
-    if (value <= max)
-        return value;
-    in->bad = true;
-    return 0;
-}
-
 size_t jpr_get_text(struct jpr_in *in, const char **text)
 {
     size_t n = (size_t) jpr_get_bounded(in, JPR_MAX_TEXT_BYTES);

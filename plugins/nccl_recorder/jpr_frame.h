@@ -119,7 +119,15 @@ static inline uint64_t jpr_get_u64(struct jpr_in *in)
 int64_t jpr_get_i64(struct jpr_in *in);
 uint64_t jpr_get_delta(struct jpr_in *in, uint64_t base);
 /* Reads a number that must not exceed `max`; else sets `bad` and returns 0. */
-uint64_t jpr_get_bounded(struct jpr_in *in, uint64_t max);
+static inline uint64_t jpr_get_bounded(struct jpr_in *in, uint64_t max)
+{
+    uint64_t value = jpr_get_u64(in);
+
+    if (value <= max)
+        return value;
+    in->bad = true;
+    return 0;
+}
 /* Returns the length of a text and, in *text, where its bytes begin (no NUL).
  */
 size_t jpr_get_text(struct jpr_in *in, const char **text);
