@@ -400,10 +400,13 @@ static bool find_end(const struct replay *x, uint32_t last, double *end)
     *end = -INFINITY;
     for (uint32_t k = last - x->events[last].place; k <= last; k++) {
         const struct replay_op *op = &x->ops[x->events[k].op];
+        double leave;
 
         if (!op->over)
             return false;
-        *end = fmax(*end, leave_of(x, op, k));
+        leave = leave_of(x, op, k);
+        if (leave > *end) /* fmax is a call, and this is most of a pass */
+            *end = leave;
     }
     return true;
 }
@@ -425,8 +428,8 @@ static bool find_arrival(const struct replay *x, uint32_t i, double *at)
     /* In the first pass it arrives when it did in the recording, waits
      * included. */
     *at = from + (double) (x->own ? x->own[i] : e->own_us);
-    if (!x->calibrates || e->after_start)
-        *at = fmax(*at, before);
+    if ((!x->calibrates || e->after_start) && before > *at)
+        *at = before;
     return true;
 }
 
@@ -497,7 +500,8 @@ static void end_op(struct replay *x, struct replay_op *op)
         return;
     }
     for (uint32_t k = op->first; k < op->first + op->n; k++)
-        op->latest = fmax(op->latest, x->arrive[x->members[k]]);
+        if (x->arrive[x->members[k]] > op->latest)
+            op->latest = x->arrive[x->members[k]];
 }
 
 /* Advances a process until it waits for an operation. Ending an operation puts
