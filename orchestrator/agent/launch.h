@@ -2,7 +2,7 @@
  * value.
  *
  * merged settings (common/plan.h) and facts (plugins/side.h) -> a place
- * (below), a profiler (choice.c), the tasks' variables and the other options'
+ * (below), a profiler, the tasks' variables and the other options'
  * parts (plugins/side.h) -> job.conf. `jobprof-node resolve` makes the launch
  * once: in srun, or on node 0 if there is no srun. The same value is printed as
  * a plan (plan_view.h). Nothing here prints.
@@ -80,11 +80,12 @@ int place_make(struct launch_place *place, const struct launch_facts *facts,
 /* Removes what place_make has created, after a later stage has failed. */
 void place_unmake(const struct launch_place *place);
 
-/* --- choose the profiler of a step and estimate its cost ----------------- */
+/* --- launch.c ----------------------------------------------------------- */
 
 /* NCCL reads the name of its profiler library from this variable. */
-#define CHOICE_LIBRARY "NCCL_PROFILER_PLUGIN"
+#define LAUNCH_PLUGIN "NCCL_PROFILER_PLUGIN"
 
+/* The profiler of a step, and its cost. */
 struct launch_choice {
     const struct backend *backend; /* NULL: the mode is off */
     char *reason; /* why the requested profiler is not used, or "" */
@@ -108,23 +109,6 @@ struct launch_choice {
     unsigned n_known;
 };
 
-/* Chooses the profiler. A profiler whose library the user has set comes first,
- * then the backend of the mode, then its fallback if that backend cannot run or
- * does not fit. Reads the list of known-bad releases once. Returns -1 if no
- * profiler can run; err says why, and *out is unchanged. Free with
- * choice_fini. */
-int choice_make(const struct launch_facts *facts, const struct jp_plan *plan,
-                const char *step_dir, struct launch_choice *out,
-                struct jp_error *err);
-void choice_fini(struct launch_choice *choice);
-
-/* Runs before the allocation. Refuses settings that cannot fit in any job: the
- * profiler has no fallback, and even the certain facts leave no room for it.
- * Only the option (in->given) and the site file can cause a refusal; unreadable
- * files cannot. */
-int choice_check(const struct plan_input *in, struct jp_error *err);
-
-#define LAUNCH_PLUGIN CHOICE_LIBRARY
 #define LAUNCH_VAR_REASON "set by the user; force=1 replaces it"
 
 /* A variable of the tasks that the user has set; the user's value is kept.
@@ -164,6 +148,12 @@ int launch_make(const struct launch_facts *facts, const struct jp_plan *plan,
  * leaves the step unprofiled, without a message. */
 int launch_step(const struct launch_facts *facts, const struct jp_plan *plan,
                 struct launch *out, struct jp_error *err);
+
+/* Runs before the allocation. Refuses settings that cannot fit in any job: the
+ * profiler has no fallback, and even the certain facts leave no room for it.
+ * Only the option (in->given) and the site file can cause a refusal; unreadable
+ * files cannot. */
+int launch_check(const struct plan_input *in, struct jp_error *err);
 
 /* Whether a step needs a directory: something is profiled or runs in it. */
 bool launch_is_wanted(const struct launch_facts *facts,

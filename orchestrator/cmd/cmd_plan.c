@@ -401,7 +401,7 @@ static int print_plan(const struct session *s, struct plan_view *view,
  * step without it. Returns an exit status. */
 static int fail_step(const struct plan_input *in, const struct jp_error *err)
 {
-    bool refused = in->given[OPTION_NCCL] && choice_check(in, NULL) < 0;
+    bool refused = in->given[OPTION_NCCL] && launch_check(in, NULL) < 0;
 
     quote_printf(stderr, "jobprof: plan: %s; %s\n", err->text,
                  refused ? "srun refuses the option"

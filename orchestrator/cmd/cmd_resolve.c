@@ -84,7 +84,7 @@ static int check_all(const struct plan_input *in, bool has_site)
         if (given[i] && plan_check(grammar_of(i), given[i], in->site, &err) < 0)
             return refuse_option(grammar_of(i), &err);
     /* whether the chosen profiler can run, which depends on the site */
-    if (has_site && given[OPTION_NCCL] && choice_check(in, &err) < 0)
+    if (has_site && given[OPTION_NCCL] && launch_check(in, &err) < 0)
         return refuse_option(grammar_nccl(), &err);
     for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++)
         if (given[i] && backend_side(i)->check &&
