@@ -178,15 +178,19 @@ int supervise_guard(const struct backend_runner *runner,
  * step's nodes by a second, overlapping srun. It ends the second srun when the
  * first one has ended and the second step does not end by itself. */
 
-/* Makes the launch and the step's directory as launch_step does. If an option
- * has a runner for this step, then starts it beside the tasks and waits until
- * it is ready, up to a time limit. Passes the launch's notes and each error of
- * the runner to say, a line a call; without it the step runs all the same. Cuts
- * launch->note into lines, and stores Slurm's KillWait in facts. Returns -1 and
- * err if there is no launch; otherwise free it with launch_fini. */
-int sidestep_launch(struct launch_facts *facts, const struct jp_plan *plan,
-                    void (*say)(const char *line), struct launch *launch,
-                    struct jp_error *err);
+/* If an option has a runner for this step, asks Slurm for the step's nodes and
+ * for KillWait. Call it before launch_step: facts get KillWait, which becomes a
+ * part of the launch. Returns NULL if nothing is to run, or if Slurm gave no
+ * answer; the caller frees the result. */
+struct slurmstep *sidestep_ask(struct launch_facts *facts,
+                               const struct jp_plan *plan);
+
+/* Starts the runner of a launch on all nodes, and waits until it is ready, up
+ * to a time limit. Passes each of its errors to say, a line a call; without it
+ * the step runs all the same. slurm: of sidestep_ask; NULL: Slurm gave no
+ * answer. */
+void sidestep_start(const struct slurmstep *slurm, const struct launch *launch,
+                    void (*say)(const char *line));
 
 /* --- pairs.c ------------------------------------------------------------ */
 

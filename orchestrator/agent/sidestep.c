@@ -475,11 +475,8 @@ static void read_complaint(const struct inner *l, char *buf, size_t len)
 
 /* --- for srun ------------------------------------------------------------- */
 
-/* If something is to run beside the tasks, asks Slurm for the step's nodes and
- * for KillWait, which is stored in facts. Returns NULL if it is not to run, or
- * if Slurm gave no answer; the caller frees the result. */
-static struct slurmstep *ask_slurm(struct launch_facts *facts,
-                                   const struct jp_plan *plan)
+struct slurmstep *sidestep_ask(struct launch_facts *facts,
+                               const struct jp_plan *plan)
 {
     const char *id = facts->names.step_id;
     uint64_t step = UINT32_MAX;
@@ -545,11 +542,8 @@ static void tell_rest(const struct inner *l, uint32_t ready, bool ended,
     stepdir_log(l->dir, "%s", line);
 }
 
-/* Starts the runner of a launch on all nodes and waits until it is ready, up to
- * a time limit. slurm: NULL if Slurm gave no answer. */
-static void run_beside(const struct slurmstep *slurm,
-                       const struct launch *launch,
-                       void (*say)(const char *line))
+void sidestep_start(const struct slurmstep *slurm, const struct launch *launch,
+                    void (*say)(const char *line))
 {
     const struct jp_plan *plan = launch->plan;
     const struct backend *backend = backend_of_option(launch->beside);
@@ -582,26 +576,4 @@ static void run_beside(const struct slurmstep *slurm,
     ready = await_nodes(&l, asked ? WAIT_MS : WAIT_DEFAULT_MS, &ended);
     runmarks_each(l.dir, RUNMARK_FAILED, tell_node, &t);
     tell_rest(&l, ready, ended, &t);
-}
-
-int sidestep_launch(struct launch_facts *facts, const struct jp_plan *plan,
-                    void (*say)(const char *line), struct launch *launch,
-                    struct jp_error *err)
-{
-    /* before the launch, because KillWait becomes a part of it */
-    struct slurmstep *slurm = ask_slurm(facts, plan);
-    int rc = launch_step(facts, plan, launch, err);
-
-    if (rc == 0) {
-        /* the note is split into lines */
-        char *rest = launch->note, *line;
-
-        while ((line = strsep(&rest, "\n")))
-            say(line);
-        begin_log_sides(launch->place.step_dir, &launch->conf);
-        if (launch->beside < OPTIONS)
-            run_beside(slurm, launch, say);
-    }
-    free(slurm);
-    return rc;
 }

@@ -1,4 +1,5 @@
-/* cmd.h - the subcommands of jobprof and jobprof-node.
+/* cmd.h - the subcommands of jobprof. Those of jobprof-node are in
+ * jobprof_node.c.
  *
  * Each takes main's argc and argv starting with the subcommand's name (argv[0]
  * is "report"), writes data to stdout and messages to stderr, and returns the
@@ -20,7 +21,6 @@ enum jp_exit {
     JP_EXIT_REFUSED = 64      /* jobprof-node resolve --check */
 };
 
-/* of jobprof */
 int cmd_report(int argc, char **argv);
 int cmd_aggregate(int argc, char **argv);
 int cmd_show(int argc, char **argv);
@@ -33,8 +33,5 @@ int cmd_doctor(int argc, char **argv);
 int cmd_gc(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);
-
-/* of jobprof-node; its other commands are in jobprof_node.c */
-int cmd_resolve(int argc, char **argv);
 
 #endif

@@ -1,6 +1,10 @@
-/* jobprof_node.c - the SPANK module's helper: its commands on the nodes of a
- * step, in the order in which a step needs them.
+/* jobprof_node.c - the SPANK module's helper: its commands, in the order in
+ * which a step needs them.
  *
+ * resolve srun's part. The module runs it twice: with --check when the options
+ *         are parsed, to refuse a wrong one, and without when the step starts.
+ *         It then prints the step's variables. Apart from a refused option
+ *         nothing here may prevent the step
  * begin   a node joins the step before its tasks start. It answers with the
  *         variables of the tasks, then goes on in the background
  * agent   what begin becomes: it samples the node beside the tasks
@@ -33,14 +37,17 @@
 #include "common/plan.h"
 #include "common/profiler.h"
 #include "common/quote.h"
+#include "common/sitelog.h"
 #include "orchestrator/agent/agent.h"
 #include "orchestrator/agent/launch.h"
 #include "orchestrator/agent/nodehw.h"
+#include "orchestrator/agent/plan_view.h"
 #include "orchestrator/aggregate/partial.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/nodelist.h"
+#include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/topo/hardware.h"
 #include "plugins/backend.h"
@@ -49,33 +56,59 @@ static void set_commands(struct module_place *place); /* below */
 
 /* --- arguments ------------------------------------------------------------ */
 
-/* The arguments of begin, finish, task and agent. The SPANK module passes most
- * of them; begin passes some to the agent. */
-struct node_args {
-    /* NULL: not given */
-    const char *config, *default_mode;
-    const char *given[OPTIONS]; /* the options */
-    const char *hash;           /* checksum of job.conf */
+/* The arguments of all commands but run. The SPANK module passes most of them;
+ * begin passes some to the agent. */
+struct arguments {
+    struct plan_input in; /* the settings: of resolve and begin */
+    const char *script;   /* a step that is not srun's; NULL: it is */
+    /* of resolve */
+    struct launch_facts given; /* facts of the step from srun */
+    bool check;
+    /* of a node's commands; NULL: not given */
+    const char *hash; /* checksum of job.conf */
     const char *node;
-    const char *script; /* a step that is not srun's; NULL: it is */
+    struct jp_seat seat;
     /* from begin to the agent; told 1: the agent reads a struct module_told */
     uint32_t period_ms, disk_mib, told;
-    struct jp_seat seat; /* dir NULL: not given */
 };
 
-/* cmd_options.h expects this name */
-#define arguments node_args
+/* Reads a count that only informs users; 0: unknown or not a number. */
+static int read_count(void *arguments, const struct cmd_option *row,
+                      char *value, struct jp_error *err)
+{
+    uint64_t v = 0;
 
-static const struct cmd_option rows[] = {
-    {"config", "FILE", NULL, OPT_TEXT(config)},
-    {"default", "MODE", NULL, OPT_TEXT(default_mode)},
-#define ROW(up, low) {#low, "VALUE", NULL, OPT_TEXT(given[OPTION_##up])},
-    JP_OPTIONS(ROW)
-#undef ROW
-        {"dir", "DIR", NULL, OPT_TEXT(seat.dir)},
+    (void) err;
+    num_parse_u64(value, 0, UINT32_MAX, &v, NULL);
+    *(uint32_t *) ((char *) arguments + row->at) = (uint32_t) v;
+    return 0;
+}
+
+#define OPTION_ROW(up, low)                                                    \
+    {#low, "VALUE", NULL, OPT_TEXT(in.given[OPTION_##up])},
+#define SETTINGS_ROWS                                                          \
+    {"config", "FILE", NULL, OPT_TEXT(in.config)},                             \
+        {"default", "MODE", NULL, OPT_TEXT(in.default_mode)},                  \
+        JP_OPTIONS(OPTION_ROW)                                                 \
+    {                                                                          \
+        "script", "STEP", NULL, OPT_TEXT(script)                               \
+    }
+
+static const struct cmd_option resolve_rows[] = {
+    SETTINGS_ROWS,
+    {"check", NULL, NULL, OPT_FLAG(check)},
+    {"nodes", "N", NULL, OPT_COUNT(given.nnodes, 0, UINT32_MAX),
+     OPT_TAKE(read_count)},
+    {"tasks", "N", NULL, OPT_COUNT(given.ntasks, 0, UINT32_MAX),
+     OPT_TAKE(read_count)},
+    {"command", "TEXT", NULL, OPT_TEXT(given.command)},
+};
+
+static const struct cmd_option node_rows[] = {
+    SETTINGS_ROWS,
+    {"dir", "DIR", NULL, OPT_TEXT(seat.dir)},
     {"hash", "SUM", NULL, OPT_TEXT(hash)},
     {"node", "NAME", NULL, OPT_TEXT(node)},
-    {"script", "STEP", NULL, OPT_TEXT(script)},
     {"nodeid", "N", NULL, OPT_COUNT(seat.nodeid, 0, UINT32_MAX)},
     {"component", "N", NULL, OPT_COUNT(seat.component, 1, INT64_MAX)},
     {"nodes", "N", NULL, OPT_COUNT(seat.nodes, 1, UINT32_MAX)},
@@ -84,17 +117,217 @@ static const struct cmd_option rows[] = {
     {"told", "N", NULL, OPT_COUNT(told, 0, UINT32_MAX)},
 };
 
-static const struct cmd_options command_line = {CMD_ROWS(rows),
+static const struct cmd_options resolve_options = {CMD_ROWS(resolve_rows),
+                                                   .need = "takes no words"};
+static const struct cmd_options node_options = {CMD_ROWS(node_rows),
                                                 .need = "takes no words"};
+
+/* --- resolve: srun's part of a profiled step ------------------------------ */
+
+/* Prints one line, made harmless for the terminal. */
+static void print_line(const char *text)
+{
+    fputs("jobprof: ", stderr);
+    quote_print(stderr, text);
+    fputc('\n', stderr);
+}
+
+/* Prints why the option is refused, with its name in front. Returns
+ * JP_EXIT_REFUSED. */
+static int refuse_option(const struct jp_grammar *grammar, struct jp_error *err)
+{
+    error_wrap(err, "%s", grammar->option);
+    print_line(err->text);
+    return JP_EXIT_REFUSED;
+}
+
+/* Checks every option that was given. has_site: the site file could be read. */
+static int check_all(const struct plan_input *in, bool has_site)
+{
+    const char *const *given = in->given;
+    struct jp_error err;
+
+    for (enum jp_option i = 0; i < OPTIONS; i++)
+        if (given[i] && plan_check(grammar_of(i), given[i], in->site, &err) < 0)
+            return refuse_option(grammar_of(i), &err);
+    /* whether the chosen profiler can run, which depends on the site */
+    if (has_site && given[OPTION_NCCL] && launch_check(in, &err) < 0)
+        return refuse_option(grammar_nccl(), &err);
+    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++)
+        if (given[i] && backend_side(i)->check &&
+            backend_side(i)->check(given[i], &err) < 0)
+            return refuse_option(grammar_of(i), &err);
+    return JP_EXIT_OK;
+}
+
+/* Checks the options. Errors in the site file are reported when the step runs.
+ * Returns an exit status. */
+static int check_options(struct plan_input *in)
+{
+    struct jp_sitefile site = {0};
+    bool is_read = plan_load_site(in->config, &site, NULL) == 0;
+    int rc;
+
+    in->site = &site;
+    rc = check_all(in, is_read);
+    if (is_read)
+        sitefile_fini(&site);
+    return rc;
+}
+
+/* Prints why there is no profile: to the user who has asked for one, or to the
+ * site's log if only its default did. Returns JP_EXIT_NOT_PROFILED. */
+static int print_unprofiled(const struct plan_input *in, struct jp_error *err)
+{
+    if (plan_is_asked(in)) {
+        fputs("jobprof: ", stderr);
+        quote_print(stderr, err->text);
+        fputs(" (the step runs unprofiled)\n", stderr);
+    } else {
+        sitelog("job %s, uid %lu: %s (the step runs unprofiled)",
+                getenv("SLURM_JOB_ID") ?: "?", (unsigned long) geteuid(),
+                err->text);
+    }
+    return JP_EXIT_NOT_PROFILED;
+}
+
+/* Prints the answer for mode plan: settings, variables and cost. */
+static int print_plan(const struct launch_facts *facts,
+                      const struct jp_plan *plan, struct jp_error *err)
+{
+    struct launch launch;
+    struct plan_view view;
+    int rc;
+
+    if (launch_make(facts, plan, NULL, &launch, err) < 0)
+        return print_unprofiled(facts->env, err);
+    rc = plan_view_make(&launch, &view, err);
+    if (rc == 0) {
+        rc = plan_view_print(stderr, &view,
+                             "jobprof: plan (this step runs unprofiled)", true,
+                             err);
+        if (rc == 0)
+            fputs("  (jobprof plan -v prints each setting and variable)\n",
+                  stderr);
+        plan_view_fini(&view);
+    }
+    launch_fini(&launch);
+    if (rc < 0)
+        return print_unprofiled(facts->env, err);
+    /* the answer has no variables, so the step runs unprofiled */
+    puts(".");
+    return fflush(stdout) == 0 ? JP_EXIT_OK : JP_EXIT_IO;
+}
+
+/* Prints what options announce about their settings. facts: of the step. */
+static void print_announcements(const struct launch_facts *facts,
+                                const struct jp_jobconf *conf)
+{
+    for (enum jp_option i = OPTION_NCCL + 1; i < OPTIONS; i++) {
+        const struct launch_side *side = backend_side(i);
+        char *block =
+            side->announce ? side->announce(conf, facts->env->given[i]) : NULL;
+
+        for (char *rest = block, *line; (line = strsep(&rest, "\n"));)
+            quote_printf(stderr, "%s\n", line);
+        free(block);
+    }
+}
+
+/* Creates the step's directory, starts what runs beside the tasks, and prints
+ * the answer. Returns an exit status. */
+static int start_step(struct launch_facts *facts, const struct jp_plan *plan,
+                      struct jp_error *err)
+{
+    /* before the launch, because KillWait becomes a part of it */
+    struct slurmstep *slurm = sidestep_ask(facts, plan);
+    struct launch launch;
+
+    if (launch_step(facts, plan, &launch, err) < 0) {
+        free(slurm);
+        return print_unprofiled(facts->env, err);
+    }
+    for (char *rest = launch.note, *line; (line = strsep(&rest, "\n"));)
+        print_line(line);
+    begin_log_sides(launch.place.step_dir, &launch.conf);
+    if (launch.beside < OPTIONS)
+        sidestep_start(slurm, &launch, print_line);
+    free(slurm);
+    /* without a directory nothing is profiled */
+    if (launch.place.step_dir) {
+        print_announcements(facts, &launch.conf);
+        printf("SLURM_JOBPROF_DIR=%s\nSLURM_JOBPROF_HASH=%s\n" /* raw: pairs */
+               "SLURM_JOBPROF_LIMIT=%u\n",
+               launch.place.step_dir, launch.hash, launch_limit_s(&launch));
+    }
+    puts(".");
+    launch_fini(&launch);
+    return fflush(stdout) == 0 ? JP_EXIT_OK : JP_EXIT_IO;
+}
+
+/* Finds the submit directory, to which relative directories refer. `srun
+ * --jobid=J` outside of the allocation does not get it, so the controller is
+ * asked. Borrows from job. */
+static void find_submit_dir(struct launch_facts *facts, struct slurmjob *job)
+{
+    if (!facts->submit_dir && facts->names.job_id &&
+        slurmjob_get((uint32_t) facts->names.job_id, JP_SLURMJOB_LAUNCH_MS,
+                     job) &&
+        *job->work_dir == '/')
+        facts->submit_dir = job->work_dir;
+}
+
+/* Gathers settings and facts and makes the launch, each once. */
+static int resolve_step(const struct plan_input *in, struct launch_facts *facts)
+{
+    struct slurmjob job;
+    struct jp_plan plan;
+    struct jp_error err;
+    bool wanted = false;
+    int rc;
+
+    if (plan_make(in, &plan, &err) < 0)
+        return print_unprofiled(in, &err);
+    facts_get(in, facts);
+    if (facts_is_script(facts->names.step_id))
+        plan_drop_srun(&plan);
+    /* without a profile the controller need not be asked */
+    for (enum jp_option i = 0; i < OPTIONS; i++)
+        wanted = wanted || plan.sides[i].mode;
+    if (wanted)
+        find_submit_dir(facts, &job);
+    rc = plan_is_printed(&plan) ? print_plan(facts, &plan, &err)
+                                : start_step(facts, &plan, &err);
+    plan_fini(&plan);
+    return rc;
+}
+
+static int cmd_resolve(int argc, char **argv)
+{
+    struct slurmjob_memo memo = {0};
+    struct arguments a = {.in = {.ask = slurmjob_ask, .ask_arg = &memo},
+                          .given.owner = true};
+    struct jp_error err;
+
+    if (cmd_options_read(&resolve_options, argc, argv, &a, &err) < 0) {
+        quote_printf(stderr, "jobprof-node resolve: %s\n", err.text);
+        return JP_EXIT_USAGE;
+    }
+    if (a.script && facts_enter_script(a.script, NULL, &err) < 0)
+        return print_unprofiled(&a.in, &err);
+    return a.check ? check_options(&a.in) : resolve_step(&a.in, &a.given);
+}
+
+/* --- a node's arguments --------------------------------------------------- */
 
 /* Parses argv (docs/dev/contracts.md, section 1). Strings are borrowed from it.
  * Checks the node's name, because it becomes part of paths. */
-static int node_args_parse(int argc, char **argv, struct node_args *args,
+static int node_args_parse(int argc, char **argv, struct arguments *args,
                            struct jp_error *err)
 {
-    struct node_args out = {.seat = {.nodeid = UINT32_MAX}};
+    struct arguments out = {.seat = {.nodeid = UINT32_MAX}};
 
-    if (cmd_options_read(&command_line, argc, argv, &out, err) < 0)
+    if (cmd_options_read(&node_options, argc, argv, &out, err) < 0)
         return -1;
     if (!out.seat.nodes || !out.seat.component || out.seat.nodeid == UINT32_MAX)
         return error_set(err, "--nodeid, --component and --nodes are needed");
@@ -115,15 +348,15 @@ static int node_args_parse(int argc, char **argv, struct node_args *args,
 
 /* Finds the step's directory: that of srun, or else the one that the settings
  * name. *dir is NULL if no profile is wanted; caller frees. */
-static int find_dir(const struct node_args *args, char **dir,
+static int find_dir(const struct arguments *args, char **dir,
                     struct jp_error *err)
 {
-    struct begin_settings settings = {.config = args->config,
-                                      .default_mode = args->default_mode,
+    struct begin_settings settings = {.config = args->in.config,
+                                      .default_mode = args->in.default_mode,
                                       .nodeid = args->seat.nodeid,
                                       .nodes = args->seat.nodes};
 
-    memcpy(settings.given, args->given, sizeof(settings.given));
+    memcpy(settings.given, args->in.given, sizeof(settings.given));
     if (!args->seat.dir)
         return begin_locate(&settings, dir, err);
     *dir = strdup(args->seat.dir);
@@ -161,7 +394,7 @@ static void pin_job_conf(const char *dir)
 
 /* Joins the step. *pairs: the answer to the module, "." at the end; caller
  * frees. Returns 0, or -1 and err. */
-static int join_step(struct node_args *args, char **pairs,
+static int join_step(struct arguments *args, char **pairs,
                      struct begin_told *told, struct jp_error *err)
 {
     char *dir = NULL;
@@ -206,7 +439,7 @@ static bool tell_modules(const struct module_told *told)
 
 /* Turns this process into the agent. When the step exits, the module ends the
  * agent and its whole process group. Returns only if exec fails. */
-static void become_agent(const struct node_args *args,
+static void become_agent(const struct arguments *args,
                          const struct begin_told *told)
 {
     const struct jp_policy *policy = &told->policy;
@@ -230,8 +463,8 @@ static void become_agent(const struct node_args *args,
                           disk,
                           "--told",
                           tell_modules(&told->modules) ? "1" : "0",
-                          args->config ? "--config" : NULL,
-                          args->config,
+                          args->in.config ? "--config" : NULL,
+                          args->in.config,
                           NULL};
 
     snprintf(nodeid, sizeof(nodeid), "%u", args->seat.nodeid);
@@ -249,7 +482,7 @@ static void become_agent(const struct node_args *args,
 
 /* Does the remaining work while the tasks run. Drivers may block the hardware
  * queries, so a child does them and the agent does not wait. */
-static void stay_beside_tasks(const struct node_args *args,
+static void stay_beside_tasks(const struct arguments *args,
                               const struct begin_told *told)
 {
     bool agent = told->policy.period_ms || has_settings(&told->modules) ||
@@ -269,13 +502,13 @@ static void stay_beside_tasks(const struct node_args *args,
         _exit(0);
     confine_self(CONFINE_BEGIN, NULL, NULL);
     setpriority(PRIO_PROCESS, 0, LINGER_NICE);
-    begin_background(args->seat.dir, args->node, args->config);
+    begin_background(args->seat.dir, args->node, args->in.config);
 }
 
 static int cmd_begin(int argc, char **argv)
 {
     struct begin_told told = {0};
-    struct node_args args;
+    struct arguments args;
     struct jp_error err;
     char *pairs = NULL;
     bool found;
@@ -393,7 +626,7 @@ static const char *find_plugin(const struct jp_jobconf *conf)
 }
 
 /* Reads the settings of hang detection. Without job.conf it is off. */
-static void read_conf(const struct node_args *args,
+static void read_conf(const struct arguments *args,
                       const struct jp_sitefile *site,
                       struct module_place *place, struct jp_onhang *on_hang,
                       struct metrics *metrics)
@@ -456,7 +689,7 @@ static void read_settings(struct module_told *told, struct module_place *place)
 
 /* Gathers what the modules need and runs them until the step ends. Returns 0,
  * or -1 and err. */
-static int run_agent(const struct node_args *args, struct jp_error *err)
+static int run_agent(const struct arguments *args, struct jp_error *err)
 {
     struct nodeagent agent = {.modules = nodeagent_modules};
     struct module_place *place = &agent.place;
@@ -475,7 +708,7 @@ static int run_agent(const struct node_args *args, struct jp_error *err)
     if (stepdir_hold(args->seat.dir, err) < 0 || find_step(place, err) < 0)
         return -1;
     /* without the site file, its defaults */
-    (void) plan_load_site(args->config, &site, NULL);
+    (void) plan_load_site(args->in.config, &site, NULL);
     named = sitefile_find(&site, "nvml_library");
     place->dir = args->seat.dir;
     place->node = args->node;
@@ -509,7 +742,7 @@ static int run_agent(const struct node_args *args, struct jp_error *err)
 /* The exit status is read by nobody, so errors go to the step's log. */
 static int cmd_agent(int argc, char **argv)
 {
-    struct node_args args;
+    struct arguments args;
     struct jp_error err;
 
     confine_self(CONFINE_AGENT, NULL, NULL);
@@ -532,7 +765,7 @@ static int cmd_agent(int argc, char **argv)
 /* The calling process becomes the task. */
 static int cmd_task(int argc, char **argv)
 {
-    struct node_args args;
+    struct arguments args;
     struct jp_error err;
 
     if (node_args_parse(argc, argv, &args, &err) < 0 || !args.seat.dir ||
@@ -608,7 +841,7 @@ static void sweep_runner(const char *dir, const char *node, const char *hash)
 
 static int cmd_finish(int argc, char **argv)
 {
-    struct node_args args;
+    struct arguments args;
     struct finish finish;
     struct jp_error err;
 
@@ -629,7 +862,7 @@ static int cmd_finish(int argc, char **argv)
                              .tasks = stdin,
                              .partial = make_partial,
                              .hash = args.hash,
-                             .site = args.config};
+                             .site = args.in.config};
     /* records first; then what may take longer */
     if (finish_leave(&finish, &err) < 0) {
         quote_printf(stderr, "finish: %s\n", err.text);
