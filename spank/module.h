@@ -60,29 +60,4 @@ struct jobinfo {
 int jobinfo_get(spank_t sp, struct jobinfo *j);
 const char *jobinfo_getenv(char **env, const char *name);
 void jobinfo_node_args(const struct jobinfo *j, struct helper *h);
-/* option.c: the plugstack line and the options */
-void option_init(spank_t sp, int ac, char **av); /* av is borrowed for good */
-/* At submission: prints a line on what this job cannot have, or none. */
-void option_tell_user(spank_context_t at);
-/* Whether a profile is wanted. 0: none; 1: yes; 2: yes, and resolve may take a
- * minute. env: NULL for the host's own. */
-int option_asked(char **env);
-/* Whether the user asks for it, and not only a default of the site. */
-bool option_named(const char *nccl);
-void option_helper(struct helper *h, const char *verb); /* initialises h */
-void option_args(struct helper *h); /* adds --config ... --clock */
-const char *option_config(void);    /* of the plugstack line */
-/* apply.c: requests and answers become environment variables */
-void apply_request(void);
-void apply_resolve(spank_t sp);
-void apply_begin(spank_t sp);
-void apply_again(spank_t sp); /* in a task: after other modules, if asked */
-/* finish.c: starts and ends of tasks */
-/* Keeps what finish_exit needs. Each of dir, hash and begin may be NULL. named:
- * the user asks for the profile, and is told what fails. */
-void finish_expect(const char *dir, const char *hash, struct helper *begin,
-                   bool named);
-void finish_start(spank_t sp);
-void finish_task(spank_t sp);
-void finish_exit(spank_t sp);
 #endif
