@@ -2,10 +2,10 @@
  *
  * One session reports one step. cmd_report_session.c opens the step's directory
  * and decides who writes the report; in the end it moves or cleans the
- * directory. cmd_report_make.c makes figures and files while it holds the
- * claim. cmd_report.c has the command line, and finally writes the formats
- * of other tools. Nodes, srun, the watcher and users coordinate through the
- * directory by the protocol of docs/dev/contracts.md, section 2.
+ * directory. cmd_report.c has the command line, makes figures and files while
+ * it holds the claim, and finally writes the formats of other tools. Nodes,
+ * srun, the watcher and users coordinate through the directory by the protocol
+ * of docs/dev/contracts.md, section 2.
  */
 #ifndef JP_CMD_CMD_REPORT_H
 #define JP_CMD_CMD_REPORT_H
@@ -109,22 +109,17 @@ enum report_turn report_turn_wait(struct report_session *session,
 
 /* --- cmd_report_job.c ----------------------------------------------------- */
 
-/* Makes <job>/job/ (REPORT_JOB_FOLDER), the report of the steps that have ranks
- * of the same communicators, if the job has such steps with reports of their
- * own; of several such groups, of the one with most ranks. last: the session of
- * the step that has just got its report, whose time limit holds, or NULL. srun
- * and the watcher leave it to a later step while one of the job's visible steps
- * has no report yet. Prints the card, as for a step. Returns an enum jp_exit.
- */
-int report_job(const char *job_dir, const struct report_session *last,
-               const struct report_options *options);
+/* Opens a session for <job>/job/ (REPORT_JOB_FOLDER), the report of the steps
+ * that have ranks of the same communicators; of several such groups, of the one
+ * with most ranks. s has options and times only. Returns 1; 0: the job has no
+ * such steps with reports of their own, or srun and the watcher leave it to a
+ * later step, as one of the job's visible steps has no report yet; -1 and err.
+ * Free with report_job_close in any case. */
+int report_job_open(struct report_session *s, const char *job_dir,
+                    struct jp_error *err);
+void report_job_close(struct report_session *s);
 
-/* --- cmd_report_make.c --------------------------------------------------- */
-
-/* Makes the report while holding the claim, and settles the step. Returns an
- * enum jp_exit, or REPORT_LOST. */
-#define REPORT_LOST (-1) /* the claim was stolen: another process reports */
-int report_make(struct report_session *session);
+/* --- cmd_report.c -------------------------------------------------------- */
 
 /* Sets the job's end in nodes from the report in dir, as Slurm told it then;
  * unknown if there is none. */

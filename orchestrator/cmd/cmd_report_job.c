@@ -1,10 +1,10 @@
-/* cmd_report_job.c - one report of a job whose ranks are in several steps.
+/* cmd_report_job.c - which steps of a job have one report together.
  *
  * Launchers such as Ray start one srun a node, and Open MPI's mpirun keeps the
  * first node's ranks in the batch script. Each step has its report, of its own
- * ranks. report_job finds the steps that have ranks of the same communicators,
- * and makes one report of all their files in <job>/job/. It is made when the
- * last of them has its report, and again when another one comes. */
+ * ranks. report_job_open finds the steps that have ranks of the same
+ * communicators, and opens a session for one report of all their files in
+ * <job>/job/. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +14,10 @@
 #include "common/fileio.h"
 #include "common/num.h"
 #include "common/ownplace.h"
-#include "common/quote.h"
 #include "common/vector.h"
 #include "orchestrator/agent/agent.h"
 #include "orchestrator/agent/launch.h"
 #include "orchestrator/cmd/cmd_report.h"
-#include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/summary_file.h"
@@ -290,10 +288,8 @@ static int session_open(struct report_session *s, const struct job *job,
                                                                           : 0;
 }
 
-static void session_close(struct report_session *s)
+void report_job_close(struct report_session *s)
 {
-    claim_release(s->claim);
-    s->claim = NULL;
     for (size_t i = 0; i < s->n_steps; i++)
         free(s->steps[i]);
     free(s->steps);
@@ -302,58 +298,18 @@ static void session_close(struct report_session *s)
     report_session_fini(s);
 }
 
-/* Makes the report, unless another process makes it. */
-static int make_job_report(struct report_session *s, const char *job_dir,
-                           struct jp_error *err)
+int report_job_open(struct report_session *s, const char *job_dir,
+                    struct jp_error *err)
 {
-    int rc = claim_take(s->dir, report_kind_name(s->options->kind),
-                        s->policy.claim_stale_ms, &s->claim, err);
-
-    if (rc < 0)
-        return JP_EXIT_IO;
-    if (rc == 0)
-        return JP_EXIT_OK;
-    rc = report_make(s);
-    claim_release(s->claim);
-    s->claim = NULL;
-    if (rc == REPORT_LOST)
-        return JP_EXIT_OK;
-    if (s->written && report_index(job_dir, err) < 0)
-        stepdir_log(s->dir, "no index: %s", err->text);
-    return rc;
-}
-
-int report_job(const char *job_dir, const struct report_session *last,
-               const struct report_options *options)
-{
-    struct report_session s = {.options = options,
-                               .start_ms = clock_mono_ms(),
-                               .deadline_ms = last ? last->deadline_ms : 0};
-    struct jp_error err = {"out of memory"};
-    enum jp_summary how = JP_SUMMARY_AUTO;
     struct job job = {0};
     size_t group;
-    int rc = JP_EXIT_OK;
+    int rc = 0;
 
-    if (job_read(&job, job_dir) < 0 ||
-        (group = largest_group(&job)) == SIZE_MAX ||
-        (options->kind != REPORT_USER && job.unreported)) {
-        job_fini(&job);
-        return JP_EXIT_OK;
-    }
-    if (session_open(&s, &job, group, job_dir, &err) < 0)
-        rc = JP_EXIT_IO;
-    else
-        rc = make_job_report(&s, job_dir, &err);
-    if (s.has_conf)
-        how = s.conf.summary;
-    if (options->kind == REPORT_USER && how == JP_SUMMARY_OFF)
-        how = JP_SUMMARY_AUTO;
-    if (rc == JP_EXIT_IO && options->kind != REPORT_WATCHER)
-        quote_printf(stderr, "jobprof: no report of the job: %s\n", err.text);
-    else if (s.written && options->kind != REPORT_WATCHER && !options->quiet)
-        (void) report_print_line(s.dir, how, false, stderr, NULL);
-    session_close(&s);
+    error_set(err, "out of memory");
+    if (job_read(&job, job_dir) == 0 &&
+        (group = largest_group(&job)) != SIZE_MAX &&
+        (s->options->kind == REPORT_USER || !job.unreported))
+        rc = session_open(s, &job, group, job_dir, err) < 0 ? -1 : 1;
     job_fini(&job);
     return rc;
 }
