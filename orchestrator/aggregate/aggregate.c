@@ -3,311 +3,1000 @@
  * aggregate_run is the whole way: list the files (logwalk), find the nodes'
  * partials, join all records (join_all), and make the rows (result_build,
  * result.c). What hangs is judged last, by a second reading of the recordings
- * (result_hang). partial_make joins the logs of one node and writes them as a
- * partial. */
+ * (result_hang.c). partial_make joins the logs of one node and writes them as a
+ * partial.
+ *
+ * join_logs makes a pass over all files (start_pass, make_pass), and once more
+ * in order where the join is in conflict. A pass cuts the files into turns
+ * (split_init), which workers take under the lock (take_turns). Each worker has
+ * a join of its own; it finds the reader of each file and lets it read
+ * (read_source, aggregate_read). merge_joins folds the workers' joins.
+ *
+ * Threads take whole files or pieces of huge ones, largest first, each into its
+ * own join; the joins are folded when all are read. If that leaves open which
+ * record came first (join.h), everything is read once more by one thread in
+ * order of path; and once more without closing communicators early if that
+ * turned out wrong (budget->keep is set then).
+ *
+ * A plain log of eight pieces or more is split at newlines: a piece has the
+ * lines that begin in its bytes. Where it is cut depends on the file's size
+ * only, never on the number of threads, and what the pieces showed is put
+ * together in their order, so the result is that of the whole file. Compressed
+ * logs, recorders' files and traces are never split. A node's logs are one turn
+ * if the node has a good partial. */
 #include "orchestrator/aggregate/aggregate.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/defaults.h"
 #include "common/error.h"
 #include "common/fileio.h"
+#include "common/logsource.h"
+#include "common/num.h"
+#include "common/vector.h"
 #include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/aggregate/intervals.h"
-#include "orchestrator/aggregate/joinrun.h"
-#include "orchestrator/aggregate/ops.h"
+#include "orchestrator/aggregate/join.h"
 #include "orchestrator/aggregate/partial.h"
 #include "orchestrator/aggregate/result_build.h"
+#include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/ingest/hangs.h"
-#include "orchestrator/ingest/hung.h"
 
-/* --- operations that were in flight for long at the end ---
- *
- * Recordings, or what partials hold of them, are read a second time, and only
- * if the first reading shows that an operation may have been in flight for
- * long. */
+/* --- what threads take: files, and pieces of huge ones ------------------- */
 
-/* Whether some operation was in flight for JP_HANG_US or longer when the last
- * recording ended. Different clocks may make it true wrongly, which costs a
- * second reading only. */
-static bool may_hang(const struct build *b)
-{
-    uint64_t oldest = 0, last = 0;
-
-    for (size_t i = 0; i < b->walk->n_logs; i++) {
-        const struct recfile_tail *t = &b->files[i].tail;
-
-        if (t->oldest_ns && (!oldest || t->oldest_ns < oldest))
-            oldest = t->oldest_ns;
-        if (t->last_ns > last)
-            last = t->last_ns;
-    }
-    return oldest && last > oldest && (last - oldest) / 1000 >= JP_HANG_US;
-}
-
-/* The index of an operation's communicator in the result. -1: it has none. */
-static int64_t find_comm(const struct jp_result *r, const struct hangs_op *op)
-{
-    for (size_t i = 0; i < r->n_comms; i++)
-        if (!strcmp(r->comms[i].id, op->id) &&
-            (op->n_ranks <= 0 || r->comms[i].n_ranks == op->n_ranks))
-            return (int64_t) i;
-    return -1;
-}
-
-/* What the page shows for each state of hangs.h. */
-static const uint8_t states[HANGS_N_STATES] = {
-    [HANGS_NO_FILE] = JP_HANG_UNKNOWN, [HANGS_UNSURE] = JP_HANG_UNKNOWN,
-    [HANGS_MISSING] = JP_HANG_ABSENT,  [HANGS_HELD] = JP_HANG_ELSEWHERE,
-    [HANGS_BEGUN] = JP_HANG_IN,        [HANGS_IN_FLIGHT] = JP_HANG_IN,
-    [HANGS_DONE] = JP_HANG_DONE,
+/* What a thread takes at a time: a file, a piece of it, or a node's partial. */
+struct join_turn {
+    uint64_t size;             /* of what is to be read */
+    size_t index;              /* of the file, or of the node's first one */
+    struct partial_node *node; /* NULL: a file or a piece */
+    uint64_t from, to;         /* to UINT64_MAX: to its end */
+    struct source_facts
+        *file; /* what it shows: the caller's for a whole file */
+    struct source_facts *first; /* that of its file's first piece */
+    struct source_facts *whole; /* the caller's */
 };
 
-/* Sets hang's rank to the first rank in a state, and its process if that is
- * known. False: no rank is in this state. */
-static bool name_rank(const struct jp_hangs *hangs,
-                      const struct hangs_group *group, enum hangs_state state,
-                      struct jp_hang *hang)
-{
-    const struct hangs_process *process;
-    uint32_t i = 0;
+/* Small enough for threads to end together, large enough to repeat little work.
+ * A file of fewer pieces stays whole, so that its communicators can be closed
+ * as soon as its ranks are read. */
+#define JOINSPLIT_BYTES (16u << 20)
+#define JOINSPLIT_LEAST 8
 
-    while (group->states && i < group->n_ranks && group->states[i] != state)
-        i++;
-    if (!group->states || i == group->n_ranks)
-        return false;
-    hang->rank = i;
-    if (group->processes[i] == UINT32_MAX)
-        return true;
-    process = &hangs->processes[group->processes[i]];
-    hang->world_rank = process->rank;
-    hang->pid = process->pid;
-    hang->instance = process_instance(process->pid_namespace, process->start);
-    snprintf(hang->host, sizeof(hang->host), "%s", process->host);
-    if (process->final && process->last_ns > 0)
-        hang->closed_us = process->last_ns / 1000;
-    return true;
+struct joinsplit {
+    struct join_turn *turns;
+    size_t n, n_nodes;        /* turns; of these, nodes with a partial */
+    struct source_facts *own; /* of the pieces */
+    uint64_t *followed; /* operations in their timelines so far; protected by
+                           the run's lock */
+};
+
+/* Bytes of a piece. With one thread, nothing is split. */
+static uint64_t piece_bytes(const struct jp_aggregate_options *options,
+                            unsigned n)
+{
+    return n == 1                 ? 0
+           : options->piece_bytes ? options->piece_bytes
+                                  : JOINSPLIT_BYTES;
 }
 
-/* Describes the first group that hangs: the sentence, the operation, and the
- * first rank that never entered, or else the first that is held up elsewhere.
+/* The number of a file's pieces. Opens it only if it is huge. */
+static size_t pieces_of(const struct jp_logfile *log, uint64_t piece_bytes)
+{
+    const struct backend *backend;
+    struct jp_logsource *source;
+    struct jp_error err;
+    size_t n = 1;
+
+    if (!piece_bytes || log->size / piece_bytes < JOINSPLIT_LEAST)
+        return 1;
+    backend = reader_find(log->path, !log->maybe, &err);
+    if (!backend || !backend->reader->splits)
+        return 1;
+    source = logsource_open(log->path, NULL);
+    if (source && logsource_is_divisible(source))
+        n = (size_t) (log->size / piece_bytes);
+    logsource_close(source);
+    return n;
+}
+
+/* Rounds a size to three binary digits, so that ranks of a node stay
+ * neighbours: their logs have similar sizes. */
+static uint64_t round_size(uint64_t size)
+{
+    unsigned shift = size > 7 ? 61 - (unsigned) __builtin_clzll(size) : 0;
+
+    return size >> shift << shift;
+}
+
+static int in_order(const void *a, const void *b)
+{
+    const struct join_turn *x = a, *y = b;
+
+    if (x->index != y->index)
+        return x->index < y->index ? -1 : 1;
+    return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static int larger_first(const void *a, const void *b)
+{
+    const struct join_turn *x = a, *y = b;
+
+    if (round_size(x->size) != round_size(y->size))
+        return x->size > y->size ? -1 : 1;
+    return in_order(a, b);
+}
+
+/* The turns of one file; the last piece is the longest. */
+static void put_turns(struct joinsplit *split, const struct jp_logfile *log,
+                      size_t index, size_t pieces, uint64_t piece_bytes,
+                      struct source_facts *file)
+{
+    for (size_t k = 0; k < pieces; k++) {
+        struct join_turn *turn = &split->turns[split->n];
+        bool last = k + 1 == pieces;
+
+        *turn = (struct join_turn){
+            .index = index,
+            .from = k * piece_bytes,
+            .to = last ? UINT64_MAX : (k + 1) * piece_bytes,
+            .file = pieces > 1 ? &split->own[split->n] : file,
+            .first = pieces > 1 ? &split->own[split->n - k] : file,
+            .whole = file};
+        turn->size = last ? log->size - turn->from : piece_bytes;
+        split->n++;
+    }
+}
+
+/* Fills pieces and nodes of each log. Logs that a partial replaces have one
+ * turn together. Returns the number of turns. */
+static size_t count_turns(const struct jp_logwalk *walk,
+                          const struct partial_set *partials,
+                          uint64_t piece_bytes, size_t *pieces,
+                          struct partial_node **nodes)
+{
+    size_t n = 0, next = 0;
+
+    for (size_t i = 0; i < walk->n_logs;) {
+        nodes[i] = partial_set_at(partials, &next, i);
+        if (nodes[i] && !nodes[i]->good)
+            nodes[i] = NULL;
+        pieces[i] = nodes[i] ? 1 : pieces_of(&walk->logs[i], piece_bytes);
+        n += pieces[i];
+        i += nodes[i] ? nodes[i]->n : 1;
+    }
+    return n;
+}
+
+static void put_node(struct joinsplit *split, size_t index,
+                     struct partial_node *node)
+{
+    split->turns[split->n++] =
+        (struct join_turn){.size = node->bytes, .index = index, .node = node};
+    split->n_nodes++;
+}
+
+static void split_fini(struct joinsplit *split)
+{
+    for (size_t i = 0; split->own && i < split->n; i++) {
+        busy_destroy(split->own[i].busy);
+        timeline_destroy(split->own[i].timeline);
+        timeline_destroy(split->own[i].sequence);
+    }
+    free(split->turns);
+    free(split->own);
+    free(split->followed);
+    *split = (struct joinsplit){0};
+}
+
+/* Makes the turns; partials may be NULL. piece_bytes 0: no file is split, and
+ * turns are in order of path. Otherwise the largest come first. 0, or -1: no
+ * memory. */
+static int split_init(struct joinsplit *split, const struct jp_logwalk *walk,
+                      const struct partial_set *partials, uint64_t piece_bytes,
+                      struct source_facts *files)
+{
+    size_t *pieces = calloc(walk->n_logs + 1, sizeof(*pieces)), n = 0;
+    struct partial_node **nodes = calloc(walk->n_logs + 1, sizeof(*nodes));
+    int rc = -1;
+
+    *split = (struct joinsplit){0};
+    if (!pieces || !nodes)
+        goto out;
+    n = count_turns(walk, partials, piece_bytes, pieces, nodes);
+    split->turns = calloc(n + 1, sizeof(*split->turns));
+    if (!split->turns)
+        goto out;
+    for (size_t i = 0; i < walk->n_logs && !split->own; i++)
+        if (pieces[i] > 1 &&
+            (!(split->own = calloc(n, sizeof(*split->own))) ||
+             !(split->followed = calloc(n, sizeof(*split->followed)))))
+            goto out;
+    for (size_t i = 0; i < walk->n_logs; i++)
+        if (nodes[i])
+            put_node(split, i, nodes[i]);
+        else
+            put_turns(split, &walk->logs[i], i, pieces[i], piece_bytes,
+                      &files[i]);
+    if (piece_bytes && n) /* several threads */
+        qsort(split->turns, n, sizeof(*split->turns), larger_first);
+    rc = 0;
+out:
+    if (rc < 0)
+        split_fini(split);
+    free(pieces);
+    free(nodes);
+    return rc;
+}
+
+/* Joins the busy time of a piece to that of the pieces before it. Without
+ * memory the busy time is unknown, as if records came too late. */
+static void add_busy(struct source_facts *into, struct source_facts *piece)
+{
+    into->unstamped += piece->unstamped;
+    if (!piece->busy)
+        return;
+    if (!into->busy) {
+        into->busy = piece->busy;
+        piece->busy = NULL;
+    } else if (busy_join(into->busy, piece->busy) < 0) {
+        into->busy->clipped++;
+    }
+    busy_destroy(piece->busy);
+    piece->busy = NULL;
+}
+
+/* Joins a piece's timeline. Without memory the timeline ends there. */
+static void add_timeline(struct timeline **into, struct timeline **piece)
+{
+    if (!*into) {
+        *into = *piece;
+        *piece = NULL;
+    } else if (*piece && timeline_join(*into, *piece) < 0) {
+        (*into)->left++;
+    }
+    timeline_destroy(*piece);
+    *piece = NULL;
+}
+
+/* Begins the sequence of a file that has records with start and end, and now
+ * one without: it has all of them. 0, or -1: no memory. */
+static int order_timeline(struct source_facts *facts)
+{
+    if (!facts->sequence && facts->timeline)
+        facts->sequence = timeline_order(facts->timeline);
+    return !facts->timeline || facts->sequence ? 0 : -1;
+}
+
+/* Joins a piece's sequence, before its timeline is joined. Where only one of
+ * both has a record without start, the other one's sequence is its timeline.
+ * Without memory the sequence ends there. */
+static void add_sequence(struct source_facts *into, struct source_facts *piece)
+{
+    if (!into->sequence && !piece->sequence)
+        return;
+    if (order_timeline(into) < 0) {
+        /* what a sequence lacks at its begin cannot be told */
+        timeline_destroy(piece->sequence);
+        piece->sequence = NULL;
+        return;
+    }
+    if (order_timeline(piece) < 0 && into->sequence)
+        into->sequence->left++;
+    add_timeline(&into->sequence, &piece->sequence);
+}
+
+/* Adds the facts of a piece to `into`, which has those of the pieces before it.
  */
-static void name_hang(const struct jp_result *r, const struct jp_hangs *hangs,
-                      const struct hangs_group *group, struct jp_hang *hang)
+static void add_piece(struct source_facts *into, struct source_facts *piece)
 {
-    const struct hangs_op *op = &hangs->ops[group->first];
-    enum hangs_state who = group->count[HANGS_MISSING] ? HANGS_MISSING
-                                                       : HANGS_HELD;
-    char whom[512];
-
-    hangs_answer_of(hangs, group, hang->text, sizeof(hang->text));
-    hang->comm = find_comm(r, op);
-    snprintf(hang->coll, sizeof(hang->coll), "%.39s", op->func);
-    hang->sn = op->seq;
-    hang->rank = hang->world_rank = hang->pid = -1;
-    if (!name_rank(hangs, group, HANGS_MISSING, hang) &&
-        !name_rank(hangs, group, HANGS_HELD, hang))
-        return;
-    /* the sentence begins with this rank; its length lets a reader put a better
-     * name in its place */
-    if (group->count[who] == 1 && hang->pid >= 0)
-        hang->whom = strlen(hangs_whom(hangs, group, who, whom, sizeof(whom)));
-}
-
-/* Keeps where each rank is, for the picture. Without memory there is none. */
-static void keep_ranks(const struct jp_hangs *hangs,
-                       const struct hangs_group *group, struct jp_hang_op *op)
-{
-    uint32_t n = group->n_ranks;
-    bool in_job = true;
-
-    op->states = calloc(n, sizeof(*op->states));
-    op->ranks = calloc(n, sizeof(*op->ranks));
-    if (!op->states || !op->ranks)
-        return;
-    for (uint32_t i = 0; i < n; i++) {
-        op->states[i] = states[group->states[i]];
-        op->ranks[i] = group->processes[i] == UINT32_MAX
-                           ? -1
-                           : hangs->processes[group->processes[i]].rank;
-        in_job &= op->ranks[i] >= 0;
+    add_busy(into, piece);
+    add_sequence(into, piece);
+    add_timeline(&into->timeline, &piece->timeline);
+    if (piece->bad_lines && !into->bad_lines) {
+        into->bad_line = into->lines + piece->bad_line;
+        memcpy(into->why, piece->why, sizeof(into->why));
     }
-    for (uint32_t i = 0; i < n && !in_job; i++)
-        op->ranks[i] = i;
-    op->n_ranks = n;
-}
-
-/* Keeps a group for the picture, unless there are enough or it has no states.
- */
-static void keep_op(const struct jp_result *r, const struct jp_hangs *hangs,
-                    const struct hangs_group *group, struct jp_hang *hang)
-{
-    const struct hangs_op *from = &hangs->ops[group->first];
-    struct jp_hang_op *op = &hang->ops[hang->n_ops];
-
-    if (hang->n_ops == JP_HANG_OPS || !group->states || !group->n_ranks ||
-        group->n_ranks > JP_HANG_RANKS)
-        return;
-    hang->n_ops++;
-    op->comm = find_comm(r, from);
-    op->sn = from->seq;
-    op->since_us = group->start_ns / 1000;
-    op->age_us = group->age_ns > 0 ? (uint64_t) group->age_ns / 1000 : 0;
-    snprintf(op->coll, sizeof(op->coll), "%.39s", from->func);
-    snprintf(op->name, sizeof(op->name), "%.39s",
-             from->name[0] ? from->name : from->id);
-    keep_ranks(hangs, group, op);
-}
-
-/* Returns when the last operation of each communicator ended that all of its
- * ranks have ended, in us since 1970. Caller frees. NULL: no memory. */
-static uint64_t *find_last_ends(const struct jp_result *r)
-{
-    uint64_t *last_us = calloc(r->n_comms + 1, sizeof(*last_us));
-    struct ops_reader *reader = calloc(1, sizeof(*reader));
-
-    if (!last_us || !reader) {
-        free(last_us);
-        free(reader);
-        return NULL;
+    for (unsigned i = 0; i < JP_BAD_KINDS; i++) {
+        if (piece->bad[i].n && !into->bad[i].n)
+            into->bad[i].line = into->lines + piece->bad[i].line;
+        into->bad[i].n += piece->bad[i].n;
     }
-    reader->ops = r->ops;
-    ops_want(reader, OPS_N | OPS_DUMP_MAX);
-    for (size_t i = 0; r->ops && i < r->n_ops; i++) {
-        const struct jp_op *op = ops_at(reader, i);
+    if (!into->trouble[0])
+        memcpy(into->trouble, piece->trouble, sizeof(into->trouble));
+    into->bytes += piece->bytes;
+    into->lines += piece->lines;
+    into->odd_lines += piece->odd_lines;
+    into->bad_lines += piece->bad_lines;
+    into->other_lines += piece->other_lines;
+    into->markers += piece->markers;
+    into->marked = num_add(into->marked, piece->marked);
+    into->dropped = num_add(into->dropped, piece->dropped);
+    into->unreadable |= piece->unreadable;
+    into->cut |= piece->cut;
+}
 
-        if (op->comm < r->n_comms && op->n == r->comms[op->comm].n_ranks &&
-            op->dump_max_us > last_us[op->comm])
-            last_us[op->comm] = op->dump_max_us;
+/* Puts the pieces together into their files. */
+static void split_fold(const struct joinsplit *split)
+{
+    if (!split->own)
+        return;
+    qsort(split->turns, split->n, sizeof(*split->turns), in_order);
+    for (size_t i = 0; i < split->n; i++)
+        if (split->turns[i].file != split->turns[i].whole)
+            add_piece(split->turns[i].whole, split->turns[i].file);
+    for (size_t i = 0; i < split->n; i++) {
+        struct source_facts *whole = split->turns[i].whole;
+
+        if (split->turns[i].file != whole && whole->busy)
+            busy_end(whole->busy); /* may be called again */
     }
-    free(reader);
-    return last_us;
 }
 
-/* The uncertainty of clocks, in ns, up to which times of different nodes are
- * compared. */
-#define CLOCKS_NS 1e9
+/* --- one file into a join, by the reader that takes it --- */
 
-/* Lets the group begin when the last operation of its communicator ended. A
- * program may call operations long before the GPU gets to them; the first one
- * in flight stands still only since then. */
-static void begin_after(const struct jp_result *r, const struct jp_hangs *hangs,
-                        const uint64_t *last_us, struct hangs_group *group)
+/* The state while one file is read into a join. */
+struct way {
+    struct join *join;
+    struct source_facts *facts;
+    struct hangs_file reading;
+    bool timelines; /* are wanted */
+    uint64_t timeline_events, strip_bins;
+};
+
+/* Adds a record's time in flight. JOIN_OK, or JOIN_NO_MEMORY. */
+static enum join_status add_time_in_flight(struct source_facts *facts,
+                                           const struct record *record)
 {
-    const struct hangs_op *op = &hangs->ops[group->first];
-    int64_t comm = find_comm(r, op), later_ns;
-
-    if (comm < 0 || group->start_ns <= 0 || group->age_ns <= 0)
-        return;
-    for (size_t i = 0; r->comms[comm].n_hosts > 1 && i < group->n_ops; i++)
-        if (!(hangs->processes[op[i].process].unc_ns < CLOCKS_NS))
-            return;
-    later_ns = (int64_t) last_us[comm] * 1000 - group->start_ns;
-    if (later_ns <= 0)
-        return;
-    later_ns = later_ns < group->age_ns ? later_ns : group->age_ns;
-    group->start_ns += later_ns;
-    group->age_ns -= later_ns;
+    if (!facts->busy && !(facts->busy = busy_create(facts->piece)))
+        return JOIN_NO_MEMORY;
+    return busy_add(facts->busy, record) < 0 ? JOIN_NO_MEMORY : JOIN_OK;
 }
 
-/* Takes the groups in flight for long, worst first, as hangs_sum_finish has
- * sorted them. 0, or -1: no memory. */
-static int judge_hang(const struct jp_result *r, struct jp_hangs *hangs,
-                      struct jp_hang *hang)
+/* Adds a record to the timeline, which the replay and the page use. 0, or -1:
+ * no memory. */
+static int add_to_timeline(const struct way *w, struct source_facts *facts,
+                           const struct record *record)
 {
-    uint64_t *last_us = find_last_ends(r);
-
-    if (!last_us)
+    if (!w->timelines || facts->no_clock)
+        return 0;
+    if (!facts->timeline &&
+        !(facts->timeline = timeline_create(w->timeline_events, w->strip_bins)))
         return -1;
-    for (size_t i = 0; i < hangs->n_groups; i++) {
-        struct hangs_group *group = &hangs->groups[i];
-        uint64_t age_us;
+    return timeline_add(facts->timeline, record);
+}
 
-        begin_after(r, hangs, last_us, group);
-        age_us = group->age_ns > 0 ? (uint64_t) group->age_ns / 1000 : 0;
+/* The facts that get the times of a record's process. NULL: no memory. */
+static struct source_facts *facts_of(struct source_facts *facts,
+                                     const struct record *record)
+{
+    struct source_facts *more;
 
-        if (age_us < JP_HANG_US || hung_is_harmless(hangs, group))
-            continue;
-        if (!hang->operations++)
-            name_hang(r, hangs, group, hang);
-        keep_op(r, hangs, group, hang);
-        if (age_us > hang->age_us)
-            hang->age_us = age_us;
-        if (group->start_ns > 0 &&
-            (!hang->since_us || group->start_ns / 1000 < hang->since_us))
-            hang->since_us = group->start_ns / 1000;
+    if (!facts->several)
+        return facts;
+    if (!facts->busy && !facts->n_also)
+        facts->pid = record->pid;
+    if (facts->pid == record->pid)
+        return facts;
+    for (size_t i = 0; i < facts->n_also; i++)
+        if (facts->also[i].pid == record->pid)
+            return &facts->also[i];
+    more = VECTOR_DOUBLE_ADD(facts->also, facts->n_also);
+    if (more)
+        more->pid = record->pid;
+    return more;
+}
+
+/* Adds a record to the sequence, which has all records of a file of which one
+ * lacks start and end. Of a timed one its order and time. 0, or -1: no memory.
+ */
+static int put_in_order(const struct way *w, struct source_facts *facts,
+                        const struct record *record, bool timed)
+{
+    struct record plain = *record;
+
+    if (!w->timelines || w->facts->no_clock ||
+        (timed ? !facts->sequence : record->exec_unknown || record->start_us))
+        return 0;
+    if (timed && plain.end_us - plain.start_us > plain.exec_us)
+        plain.exec_us = plain.end_us - plain.start_us;
+    plain.start_us = plain.end_us = 0;
+    if (order_timeline(facts) < 0 ||
+        (!facts->sequence && !(facts->sequence = timeline_create_order(
+                                   w->timeline_events, w->strip_bins))))
+        return -1;
+    /* it was written soon after it had ended. Messages of one launch are in
+     * flight side by side, so their times do not add up */
+    timeline_add_time(facts->sequence, plain.exec_us,
+                      record->p2p ? 0
+                      : timed     ? record->end_us
+                                  : record->dump_us);
+    return timeline_add(facts->sequence, &plain);
+}
+
+/* The sink's callback for records. 0, 1 to stop because of a conflict, -1: no
+ * memory. */
+static int take_records(void *arg, const struct record *records, size_t n)
+{
+    const struct way *w = arg;
+
+    for (size_t i = 0; i < n; i++) {
+        struct source_facts *facts = facts_of(w->facts, &records[i]);
+
+        if (!facts)
+            return -1;
+        if (records[i].start_us && records[i].end_us) {
+            if (add_time_in_flight(facts, &records[i]) != JOIN_OK ||
+                put_in_order(w, facts, &records[i], true) < 0 ||
+                add_to_timeline(w, facts, &records[i]) < 0)
+                return -1;
+        } else {
+            facts->unstamped += !w->facts->no_clock;
+            if (put_in_order(w, facts, &records[i], false) < 0)
+                return -1;
+        }
+        if (join_add(w->join, &records[i]) == JOIN_NO_MEMORY)
+            return -1;
+        if (w->join->conflict) /* all is read again */
+            return 1;
     }
-    free(last_us);
     return 0;
 }
 
-/* Lets the caller stop the second reading. It shows no progress of its own, so
- * all bytes are reported as done. */
-static bool is_stopped(struct build *b)
+static int take_counts(void *arg, const struct record *base,
+                       const struct jpr_counts *told)
 {
-    const struct jp_aggregate_options *options = b->options;
+    const struct way *w = arg;
 
-    b->stopped = options->progress &&
-                 options->progress(options->progress_arg, 1, 1) != 0;
-    return b->stopped;
+    return join_add_counts(w->join, base, told) == JOIN_NO_MEMORY ? -1 : 0;
 }
 
-/* Adds the evidence of one recording. A file that cannot be read any more is
- * left out. 0, or -1: no memory. */
-static int add_file(const char *path, struct hangs_file *reading,
-                    struct hangs_sum *sum)
+/* The sink's callback for a recording's records (NULL: its end), if evidence of
+ * hangs is wanted. */
+static int take_evidence(void *arg, const struct jp_recfile *file,
+                         const struct jpr_record *record)
 {
-    struct hangs_evidence evidence;
-    struct jpr_record record;
-    struct jp_recfile file;
-    int rc = 0, got;
+    struct way *w = arg;
 
-    if (recfile_open(&file, path, NULL) < 0)
-        return 0;
-    while (rc == 0 && (got = recfile_next(&file, &record, NULL)) != 0)
-        if (got > 0) /* else a damaged block */
-            rc = hangs_file_add(reading, &file, &record);
-    if (rc == 0)
-        rc = hangs_file_end(reading, &file, &evidence);
-    if (rc == 0) {
-        rc = hangs_sum_add(sum, &evidence);
-        hangs_evidence_fini(&evidence);
+    if (!w->facts->evidence &&
+        !(w->facts->evidence = calloc(1, sizeof(*w->facts->evidence))))
+        return -1;
+    return record ? hangs_file_add(&w->reading, file, record)
+                  : hangs_file_end(&w->reading, file, w->facts->evidence);
+}
+
+enum join_status aggregate_read(const struct join_reading *r,
+                                const struct backend *backend,
+                                const struct reader_input *in,
+                                struct source_facts *facts)
+{
+    struct way w = {.join = r->join,
+                    .facts = facts,
+                    .timelines = r->timelines,
+                    .timeline_events = r->timeline_events,
+                    .strip_bins = r->strip_bins};
+    const struct reader_sink sink = {.take = take_records,
+                                     .counts = take_counts,
+                                     .watch = r->evidence ? take_evidence
+                                                          : NULL,
+                                     .arg = &w};
+    int rc = reader_read(r->states, backend, in, &sink, facts);
+
+    hangs_file_fini(&w.reading);
+    return rc < 0 ? JOIN_NO_MEMORY : JOIN_OK;
+}
+
+/* Finds the backend of a turn's file and reads the file or the piece.
+ * *turn->file has what is wrong with it. */
+static enum join_status read_source(const struct join_reading *r,
+                                    const struct jp_logfile *log,
+                                    const struct join_turn *turn)
+{
+    struct jp_error err = {""};
+    const struct backend *backend =
+        reader_find_with(log->path, !log->maybe, r->readers, &err);
+    const struct reader_input in = {.path = log->path,
+                                    .from = turn->from,
+                                    .to = turn->to,
+                                    .only_facts = r->apart,
+                                    .stop = r->stop,
+                                    .done = r->done};
+    enum join_status status = JOIN_OK;
+
+    turn->file->piece = turn->file != turn->whole;
+    if (backend)
+        status = aggregate_read(r, backend, &in, turn->file);
+    else if (*err.text)
+        reader_refuse(turn->file, log->path, &err);
+    else
+        turn->file->foreign = true;
+    if (turn->file->busy && !turn->file->piece)
+        busy_end(turn->file->busy);
+    for (size_t i = 0; i < turn->file->n_also; i++)
+        if (turn->file->also[i].busy)
+            busy_end(turn->file->also[i].busy);
+    if (!backend || !backend->reader->splits) /* else the reader counts */
+        atomic_fetch_add(r->done, log->size);
+    return status;
+}
+
+/* --- share the log files among threads and fold what they found --- */
+
+enum { PROGRESS_MS = 100 };
+
+/* Shared by the threads of one pass over the files. */
+struct run {
+    const struct jp_logwalk *walk; /* the files, in order of path */
+    struct source_facts *files;    /* what each of them shows; the caller's */
+    bool evidence;                 /* of hangs is wanted */
+    bool apart;                    /* as in struct join_reading */
+    const struct backend *const *readers; /* the same */
+    uint64_t timeline_events;             /* of each file's, at most */
+    struct joinsplit split;
+    size_t next;      /* turn; under the lock */
+    uint64_t left;    /* bytes of the turns from there on */
+    unsigned threads; /* of this pass */
+    atomic_bool stop, no_memory, conflict, late; /* see note_status() */
+    _Atomic uint64_t done;                       /* bytes read, for progress */
+    struct timeline **drawn; /* of whole files, whose strips may have bins */
+    size_t n_drawn, room_drawn;
+    size_t most_drawn;       /* so many: then those without a row lose them */
+    pthread_mutex_t lock;    /* of next, left, running, drawn, split.followed */
+    pthread_cond_t finished; /* running became 0 */
+    unsigned running;        /* workers that have not ended */
+};
+
+struct worker {
+    pthread_t thread;
+    struct run *run;
+    struct join *join; /* only this thread uses it */
+};
+
+/* Notes what a file has led to, and stops the pass if it cannot go on. */
+static void note_status(struct worker *w, enum join_status status)
+{
+    struct run *run = w->run;
+
+    if (status == JOIN_NO_MEMORY)
+        atomic_store(&run->no_memory, true);
+    if (w->join->conflict)
+        atomic_store(&run->conflict, true);
+    if (w->join->late)
+        atomic_store(&run->late, true);
+    if (status == JOIN_NO_MEMORY || w->join->conflict)
+        atomic_store(&run->stop, true);
+}
+
+/* Closes the communicators that are complete with this file. Nothing is closed
+ * after a stop, because the file was not read to its end. */
+static enum join_status end_file(struct worker *w, enum join_status status)
+{
+    if (status == JOIN_NO_MEMORY || w->join->conflict ||
+        atomic_load(&w->run->stop))
+        return status;
+    return join_end_file(w->join) < 0 ? JOIN_NO_MEMORY : status;
+}
+
+/* How many operations of a piece its file's timeline can still take. 0: the
+ * pieces before it have filled it. */
+static uint64_t room_of(struct run *run, const struct join_turn *turn)
+{
+    uint64_t before = 0;
+
+    if (turn->file == turn->whole)
+        return run->timeline_events;
+    pthread_mutex_lock(&run->lock);
+    for (const struct source_facts *at = turn->first; at < turn->file; at++)
+        before += run->split.followed[at - run->split.own];
+    pthread_mutex_unlock(&run->lock);
+    return before < run->timeline_events ? run->timeline_events : 0;
+}
+
+/* Notes how many operations a piece has put into its timeline, for room_of. */
+static void note_followed(struct run *run, const struct join_turn *turn)
+{
+    const struct timeline *timeline = turn->file->sequence;
+
+    if (!timeline)
+        timeline = turn->file->timeline;
+    if (turn->file == turn->whole || !timeline)
+        return;
+    pthread_mutex_lock(&run->lock);
+    run->split.followed[turn->file - run->split.own] = timeline->n;
+    pthread_mutex_unlock(&run->lock);
+}
+
+/* Notes that a file was read as a whole. Of thousands of processes the page
+ * shows the first ones, and the strips of the others are dropped soon. */
+static void note_drawn(struct run *run, const struct source_facts *file)
+{
+    struct timeline *timeline = file->timeline;
+
+    if (!timeline || !timeline->strip)
+        return;
+    pthread_mutex_lock(&run->lock);
+    if (run->n_drawn == run->most_drawn) {
+        run->n_drawn = timelines_drop_strips(run->drawn, run->n_drawn);
+        run->most_drawn = run->n_drawn + STRIP_ROWS / 4;
     }
-    recfile_close(&file);
-    return rc;
+    /* without memory they are dropped at the end */
+    if (VECTOR_ROOM(run->drawn, run->n_drawn + 1, run->room_drawn) == 0)
+        run->drawn[run->n_drawn++] = timeline;
+    pthread_mutex_unlock(&run->lock);
 }
 
-/* Adds all recordings in order of path. 0, or -1: no memory, or stopped. */
-static int read_again(struct build *b, struct hangs_sum *sum)
+/* Reads a file or a piece. number: unique among files and pieces. */
+static void read_file(struct worker *w, const struct join_turn *turn,
+                      size_t number, struct reader_states *states)
 {
-    struct hangs_file reading = {0};
-    size_t next = 0;
-    int rc = 0;
+    struct run *run = w->run;
+    const struct join_reading reading = {w->join,
+                                         states,
+                                         &run->stop,
+                                         &run->done,
+                                         run->evidence,
+                                         true,
+                                         room_of(run, turn),
+                                         strip_bins(run->timeline_events),
+                                         run->apart,
+                                         run->readers};
+    enum join_status status;
 
-    for (size_t i = 0; rc == 0 && i < b->walk->n_logs;) {
-        const struct partial_node *node = partial_set_at(b->partials, &next, i);
-        size_t end;
-
-        if (node && !node->used) /* its logs were read */
-            node = NULL;
-        end = i + (node ? node->n : 1);
-        rc = is_stopped(b) ? -1
-             : node        ? partial_set_hangs(node, b->walk, sum)
-                           : 1;
-        /* rc 1: no partial, or it cannot be read any more */
-        for (; i < end && rc > 0; i++)
-            if (b->files[i].has_counters &&
-                (is_stopped(b) ||
-                 add_file(b->walk->logs[i].path, &reading, sum) < 0))
-                rc = -1;
-        i = end;
-        rc = rc < 0 ? -1 : 0;
-    }
-    hangs_file_fini(&reading);
-    return rc;
+    join_begin_file(w->join, (uint32_t) number);
+    status = read_source(&reading, &run->walk->logs[turn->index], turn);
+    note_followed(run, turn);
+    if (turn->file == turn->whole)
+        note_drawn(run, turn->file);
+    if (turn->file != turn->whole && w->join->n_strays)
+        w->join->conflict = true; /* which of the two sizes came first? */
+    /* the other pieces of a file may be another thread's */
+    note_status(w, turn->file == turn->whole ? end_file(w, status) : status);
 }
+
+/* Reads a node's partial, or its logs if the partial is damaged. */
+static void read_node(struct worker *w, const struct join_turn *turn,
+                      size_t number, struct reader_states *states)
+{
+    struct run *run = w->run;
+    struct partial_node *node = turn->node;
+    enum join_status status;
+
+    join_begin_file(w->join, (uint32_t) number);
+    status = partial_set_read(node, run->walk, w->join, run->timeline_events,
+                              run->files);
+    for (size_t i = node->first;
+         status == JOIN_LEFT_OUT && i < node->first + node->n &&
+         !atomic_load(&run->stop);
+         i++) {
+        const struct join_turn log = {.index = i,
+                                      .to = UINT64_MAX,
+                                      .file = &run->files[i],
+                                      .whole = &run->files[i]};
+
+        read_file(w, &log, run->split.n + i, states);
+    }
+    if (status == JOIN_OK) {
+        for (size_t i = node->first; i < node->first + node->n; i++)
+            note_drawn(run, &run->files[i]);
+        atomic_fetch_add(&run->done, node->bytes);
+        status = end_file(w, status);
+    }
+    note_status(w, status);
+}
+
+/* Each piece has a file number of its own. */
+static void read_turn(struct worker *w, size_t number,
+                      struct reader_states *states)
+{
+    const struct join_turn *turn = &w->run->split.turns[number];
+
+    if (turn->node)
+        read_node(w, turn, number, states);
+    else
+        read_file(w, turn, number, states);
+}
+
+/* Takes several turns at once while many are left. Neighbours by path are often
+ * ranks of one node; one thread then joins their operations, and nothing has to
+ * be merged. False: no turn is left. */
+static bool take_turns(struct run *run, size_t *from, size_t *to)
+{
+    const struct join_turn *turns = run->split.turns;
+    uint64_t bytes = 0, fair;
+
+    pthread_mutex_lock(&run->lock);
+    fair = run->left / (2 * run->threads);
+    *from = run->next;
+    while (run->next < run->split.n &&
+           (run->next == *from || bytes + turns[run->next].size <= fair))
+        bytes += turns[run->next++].size;
+    *to = run->next;
+    run->left -= bytes;
+    pthread_mutex_unlock(&run->lock);
+    return *to > *from;
+}
+
+static void *read_turns(void *arg)
+{
+    struct worker *w = arg;
+    struct run *run = w->run;
+    struct reader_states *states = reader_states_create();
+    size_t i, end;
+
+    if (!states) {
+        atomic_store(&run->no_memory, true);
+        atomic_store(&run->stop, true);
+    }
+    while (!atomic_load(&run->stop) && take_turns(run, &i, &end))
+        for (; i < end && !atomic_load(&run->stop); i++)
+            read_turn(w, i, states);
+    reader_states_destroy(states);
+    join_sort_strays(w->join);
+    pthread_mutex_lock(&run->lock);
+    /* wait_for_workers() waits for the last one */
+    if (--run->running == 0)
+        pthread_cond_signal(&run->finished);
+    pthread_mutex_unlock(&run->lock);
+    return NULL;
+}
+
+/* Waits for the threads and reports progress. False: the caller's progress
+ * function stopped it. */
+static bool wait_for_workers(struct run *run,
+                             const struct jp_aggregate_options *options)
+{
+    bool wanted = true, over = false;
+
+    while (!over) {
+        struct timespec until;
+
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += PROGRESS_MS * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000L;
+        until.tv_nsec %= 1000000000L;
+        pthread_mutex_lock(&run->lock);
+        if (run->running)
+            pthread_cond_timedwait(&run->finished, &run->lock, &until);
+        over = !run->running;
+        pthread_mutex_unlock(&run->lock);
+        if (wanted && options->progress &&
+            options->progress(options->progress_arg, atomic_load(&run->done),
+                              run->walk->bytes)) {
+            wanted = false;
+            atomic_store(&run->stop, true);
+        }
+    }
+    return wanted;
+}
+
+/* Runs n workers to their end. If no thread can be created, the first one works
+ * in this thread. */
+static bool run_workers(struct run *run, struct worker *workers, unsigned n,
+                        const struct jp_aggregate_options *options)
+{
+    unsigned started = 0;
+    bool wanted;
+
+    run->running = n;
+    while (started < n && pthread_create(&workers[started].thread, NULL,
+                                         read_turns, &workers[started]) == 0)
+        started++;
+    for (unsigned i = started; i < n; i++) {
+        if (i == 0)
+            read_turns(&workers[0]);
+        else {
+            pthread_mutex_lock(&run->lock);
+            run->running--;
+            pthread_mutex_unlock(&run->lock);
+        }
+    }
+    wanted = wait_for_workers(run, options);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(workers[i].thread, NULL);
+    return wanted;
+}
+
+/* Merges all joins into the first one, which the caller owns then. 0, or -1: no
+ * memory. A conflict ends it early, as everything is read again. */
+static int merge_joins(struct run *run, struct worker *workers, unsigned n)
+{
+    struct join *into = workers[0].join;
+
+    for (unsigned i = 1; i < n; i++) {
+        enum join_status status = join_merge(into, workers[i].join);
+
+        join_destroy(workers[i].join);
+        workers[i].join = NULL;
+        if (status == JOIN_NO_MEMORY)
+            return -1;
+        if (into->conflict)
+            break;
+    }
+    join_sort_strays(into);
+    if (into->conflict)
+        atomic_store(&run->conflict, true);
+    if (into->late)
+        atomic_store(&run->late, true);
+    return 0;
+}
+
+/* One pass over all files. *conflict: the result is not valid; read again in
+ * order. */
+static struct join *make_pass(struct run *run, unsigned n, bool ordered,
+                              const struct jp_aggregate_options *options,
+                              struct join_budget *budget, struct jp_error *err)
+{
+    struct worker workers[AGGREGATE_THREADS] = {0};
+    struct join *join = NULL;
+    unsigned made;
+
+    for (made = 0; made < n; made++) {
+        workers[made] =
+            (struct worker){.run = run, .join = join_create(budget, ordered)};
+        if (!workers[made].join) {
+            error_set(err, "out of memory");
+            goto out;
+        }
+    }
+    if (!run_workers(run, workers, n, options)) {
+        error_set(err, "stopped");
+        goto out;
+    }
+    if (atomic_load(&run->no_memory) ||
+        (!atomic_load(&run->conflict) && merge_joins(run, workers, n) < 0)) {
+        error_set(err, "out of memory");
+        goto out;
+    }
+    join = workers[0].join;
+    workers[0].join = NULL;
+out:
+    for (unsigned i = 0; i < made; i++)
+        join_destroy(workers[i].join);
+    return join;
+}
+
+void aggregate_clear_facts(struct source_facts *file)
+{
+    if (file->evidence)
+        hangs_evidence_fini(file->evidence);
+    free(file->evidence);
+    free(file->notes);
+    traced_list_fini(&file->traced);
+    busy_destroy(file->busy);
+    timeline_destroy(file->timeline);
+    timeline_destroy(file->sequence);
+    for (size_t i = 0; i < file->n_also; i++) {
+        busy_destroy(file->also[i].busy);
+        timeline_destroy(file->also[i].timeline);
+        timeline_destroy(file->also[i].sequence);
+    }
+    free(file->also);
+    *file = (struct source_facts){0};
+}
+
+/* Frees what n files hold, and the array. Takes NULL. */
+static void free_files(struct source_facts *files, size_t n)
+{
+    for (size_t i = 0; files && i < n; i++)
+        aggregate_clear_facts(&files[i]);
+    free(files);
+}
+
+/* Resets all that an earlier pass has left, and makes a pass with n threads.
+ * NULL and err: as join_logs. */
+static struct join *start_pass(struct run *run, unsigned n,
+                               const struct jp_aggregate_options *options,
+                               struct join_budget *budget,
+                               struct partial_set *partials,
+                               struct jp_error *err)
+{
+    size_t n_files = run->walk->n_logs;
+    struct join *join;
+
+    for (size_t i = 0; i < n_files; i++)
+        aggregate_clear_facts(&run->files[i]);
+    split_fini(&run->split);
+    if (split_init(&run->split, run->walk, partials, piece_bytes(options, n),
+                   run->files) < 0) {
+        error_set(err, "out of memory");
+        return NULL;
+    }
+    n = run->split.n < n ? run->split.n ? (unsigned) run->split.n : 1 : n;
+    run->next = 0;
+    run->left = 0;
+    run->n_drawn = 0; /* the timelines are gone */
+    for (size_t i = 0; i < run->split.n; i++)
+        run->left += run->split.turns[i].size;
+    run->threads = n;
+    atomic_store(&run->stop, false);
+    atomic_store(&run->conflict, false);
+    atomic_store(&run->done, 0);
+    atomic_store(&budget->used, 0);
+    atomic_store(&budget->journal_used, 0);
+    atomic_store(&budget->kernels_used, 0);
+    atomic_store(&budget->kernels_off, false);
+    atomic_store(&budget->journal_off, false);
+    join_phases_fini(budget);
+    join =
+        make_pass(run, n, n == 1 && !run->split.n_nodes, options, budget, err);
+    split_fold(&run->split);
+    return join;
+}
+
+/* Whether the files are of an NCCL profiler and of one whose operations are the
+ * same (reader.h, is_second). Reads the first bytes of some files. */
+static bool is_mixed(const struct jp_logwalk *walk,
+                     const struct backend *const *readers)
+{
+    struct jp_error err;
+    bool second = false;
+    size_t i;
+
+    for (i = 0; i < walk->n_logs && !second; i++) {
+        const struct backend *b =
+            logwalk_is_log(walk->logs[i].path)
+                ? NULL
+                : reader_find_with(walk->logs[i].path, false, readers, &err);
+
+        second = b && b->reader->is_second;
+    }
+    for (i = 0; i < walk->n_logs && second; i++) {
+        const struct jp_logfile *log = &walk->logs[i];
+        /* a name of a log is enough: strangers were removed from the walk */
+        const struct backend *b =
+            log->size ? reader_find_with(log->path, logwalk_is_log(log->path),
+                                         readers, &err)
+                      : NULL;
+
+        if (b && !b->reader->is_second)
+            return true;
+    }
+    return false;
+}
+
+/* Reads all logs of the walk, or in place of a node's logs its partial if
+ * partials (NULL: none) has a good one. files has walk->n_logs elements.
+ * Returns the join (the caller destroys it; its strays are sorted), or NULL and
+ * err. */
+static struct join *join_logs(const struct jp_logwalk *walk,
+                              const struct jp_aggregate_options *options,
+                              struct join_budget *budget,
+                              struct partial_set *partials,
+                              struct source_facts *files, struct jp_error *err)
+{
+    struct run run = {.walk = walk,
+                      .files = files,
+                      .evidence = options->evidence,
+                      .apart = is_mixed(walk, options->readers),
+                      .readers = options->readers,
+                      .timeline_events = budget->timeline_events,
+                      .most_drawn = STRIP_ROWS + STRIP_ROWS / 4};
+    struct join *join;
+
+    pthread_mutex_init(&run.lock, NULL);
+    pthread_cond_init(&run.finished, NULL);
+    join = start_pass(&run, aggregate_threads(options), options, budget,
+                      partials, err);
+    /* a join in order can only be late, and only once, as then nothing is
+     * closed early */
+    while (join && atomic_load(&run.conflict)) {
+        for (size_t i = 0; partials && i < partials->n; i++)
+            partials->nodes[i].used = false;
+        budget->keep |= atomic_load(&run.late);
+        join_destroy(join);
+        join = start_pass(&run, 1, options, budget, NULL, err);
+    }
+    pthread_cond_destroy(&run.finished);
+    pthread_mutex_destroy(&run.lock);
+    split_fini(&run.split);
+    free(run.drawn);
+    return join;
+}
+
+/* --- from files to a result --- */
 
 static int by_writer(const void *a, const void *b)
 {
@@ -360,27 +1049,6 @@ static int take_recorded(struct jp_result *r, const struct source_facts *files,
     return 0;
 }
 
-/* Finds hangs, if there may be any, for result->hang. 0, or -1: no memory, or
- * stopped (b->stopped). */
-static int result_hang(struct build *b)
-{
-    struct jp_hangs hangs = {0};
-    struct hangs_sum sum = {.hangs = &hangs, .clocks = b->clocks};
-    int rc;
-
-    if (!may_hang(b))
-        return 0;
-    rc = read_again(b, &sum);
-    if (rc == 0)
-        rc = hangs_sum_finish(&sum);
-    if (rc == 0)
-        rc = judge_hang(b->result, &hangs, &b->result->hang);
-    hangs_sum_fini(&sum);
-    hangs_fini(&hangs);
-    return rc;
-}
-
-/* --- from files to a result --- */
 #define DEFAULT_MEMORY (UINT64_C(1) << 30)
 #define PARTIAL_MEMORY (UINT64_C(256) << 20)
 #define BYTES_A_ROW 32 /* of cells, with room to sort */
@@ -471,7 +1139,7 @@ static struct jp_result *build_result(struct build b, struct jp_error *err)
 {
     b.row_limit = b.options->row_limit ? b.options->row_limit
                                        : memory_of(b.options) / BYTES_A_ROW;
-    b.threads = joinrun_threads(b.options);
+    b.threads = aggregate_threads(b.options);
     b.result = calloc(1, sizeof(*b.result));
     if (!b.result || result_build(&b) < 0 ||
         take_recorded(b.result, b.files, b.walk->n_logs) < 0 ||
@@ -562,8 +1230,8 @@ static void move_timelines(struct timeline **list, size_t n)
 
 /* Compares the clocks after the files were read with unmapped times, or where
  * only the agents have times. */
-static struct jp_clocks *compare(const struct source_facts *files, size_t n,
-                                 const char *nodes)
+static struct jp_clocks *compare_clocks(const struct source_facts *files,
+                                        size_t n, const char *nodes)
 {
     struct timeline **timelines = calloc(n + 1, sizeof(struct timeline *));
     struct jp_clocks *clocks = NULL;
@@ -595,17 +1263,17 @@ static struct join *join_all(const struct jp_logwalk *walk,
         *clocks =
             scout_clocks(walk, partials, options, budget->timeline_events);
     budget->clocks = clocks_map(*clocks);
-    join = joinrun(walk, options, budget, partials, files, err);
+    join = join_logs(walk, options, budget, partials, files, err);
     /* either failed, or joined with a map */
     if (!join || *clocks)
         return join;
-    *clocks = compare(files, walk->n_logs, options->nodes);
+    *clocks = compare_clocks(files, walk->n_logs, options->nodes);
     if (options->as_recorded || !clocks_map(*clocks))
         return join;
     budget->clocks = clocks_map(*clocks);
     join_destroy(join); /* the first records did not show several nodes: join
                            once more */
-    return joinrun(walk, options, budget, partials, files, err);
+    return join_logs(walk, options, budget, partials, files, err);
 }
 
 /* Counts the nodes that came from partials, and notes what was wrong with the
@@ -685,7 +1353,7 @@ out:
     partial_set_fini(&partials);
     join_destroy(join);
     join_phases_fini(&budget);
-    joinrun_free_files(files, walk.n_logs);
+    free_files(files, walk.n_logs);
     logwalk_fini(&walk);
     result_give_back();
     if (result) {
@@ -805,14 +1473,14 @@ int partial_make(const char *raw, const char *path,
         goto out;
     }
     budget.timeline_events = events_of(&one, &budget, walk.n_logs);
-    join = joinrun(&walk, &one, &budget, NULL, files, err);
+    join = join_logs(&walk, &one, &budget, NULL, files, err);
     if (join && check_join(join, err) == 0 &&
         check_files(files, walk.n_logs, err) == 0)
         rc = write_file(path, join, &walk, strlen(raw) + 1, files, err);
 out:
     join_destroy(join);
     join_phases_fini(&budget);
-    joinrun_free_files(files, walk.n_logs);
+    free_files(files, walk.n_logs);
     logwalk_fini(&walk);
     return rc;
 }

@@ -257,7 +257,7 @@ struct jp_window {
 };
 
 /* How long a process had at least one operation (collective, Send or Recv) in
- * flight: from start to end in its records (joinrun.h), by its own clock. This
+ * flight: from start to end in its records (busy.h), by its own clock. This
  * time is not lost: computation may go on meanwhile. Sorted by (host, pid). */
 struct jp_busy {
     char *host;

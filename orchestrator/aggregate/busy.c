@@ -1,10 +1,10 @@
 /* busy.c - when a process had an operation in flight: unites the intervals of
  * its records, and makes the result's rows of busy times.
  *
- * joinrun.h has the idea. busy_add keeps the last intervals (spans) and moves
+ * busy.h has the idea. busy_add keeps the last intervals (spans) and moves
  * older ones into slots, so memory is bounded. busy_join puts the pieces of a
  * file together. busy_result gives all processes slices of one width. */
-#include "orchestrator/aggregate/joinrun.h"
+#include "orchestrator/aggregate/busy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,7 @@ void busy_destroy(struct busy *busy)
 /* Makes slots 1 << shift us wide, which is not less than they are. Slots begin
  * at multiples of their width, so an odd first slot is the second half of its
  * new slot. */
-static void widen(struct busy_slots *s, unsigned shift)
+static void widen_slots(struct busy_slots *s, unsigned shift)
 {
     for (; s->shift < shift; s->shift++) {
         unsigned odd = s->first & 1, n = s->n ? (s->n + odd + 1) / 2 : 0;
@@ -83,7 +83,7 @@ static void cover(struct busy_slots *s, uint64_t from, uint64_t to)
         last = last > s->first + s->n - 1 ? last : s->first + s->n - 1;
         if (last - first < BUSY_SLOTS)
             break;
-        widen(s, s->shift + 1); /* until they fit */
+        widen_slots(s, s->shift + 1); /* until they fit */
     }
     /* no slots yet: only their width has to be found */
     while (!s->n && last - first >= BUSY_SLOTS) {
@@ -327,7 +327,7 @@ static void join_facts(struct busy *b, const struct busy *next)
  * exact, because the slots here are as wide or wider. */
 static void join_slots(struct busy *b, const struct busy_slots *next)
 {
-    widen(&b->slots, next->shift);
+    widen_slots(&b->slots, next->shift);
     for (unsigned i = 0; i < next->n; i++) {
         uint64_t at = (next->first + i) << next->shift;
 

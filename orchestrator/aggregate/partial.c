@@ -19,6 +19,7 @@
 
 #include "common/fileio.h"
 #include "common/vector.h"
+#include "orchestrator/aggregate/busy.h"
 #include "orchestrator/aggregate/partial_parts.h"
 #include "orchestrator/aggregate/timeline.h"
 

@@ -18,8 +18,9 @@
 #include "common/error.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/aggregate/join.h"
-#include "orchestrator/aggregate/joinrun.h"
+#include "orchestrator/ingest/hangs.h"
 #include "orchestrator/ingest/logwalk.h"
+#include "plugins/backend.h"
 
 /* VERSION is written, OLDEST is the oldest that is read. Version 5 has no
  * timelines, versions before STRIPS have no strips, those before COURSE have no

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/vector.h"
+#include "orchestrator/aggregate/busy.h"
 
 /* Writes a file's busy time, in the order in which get() reads it. */
 static void put_busy(struct jpr_out *out, const struct busy *busy)
@@ -56,7 +57,7 @@ bool partial_get_short(struct jpr_in *in, char *buf, size_t size)
 }
 
 /* Reads a busy time. False: damaged. */
-static bool get(struct jpr_in *in, struct busy *busy)
+static bool read_busy(struct jpr_in *in, struct busy *busy)
 {
     struct busy_slots *s = &busy->slots;
 
@@ -81,7 +82,7 @@ static bool get_busy(struct jpr_in *in, struct busy **busy)
 {
     *busy = busy_create(false); /* it is whole */
     /* nothing is added to it, and there may be thousands */
-    return *busy && get(in, *busy) &&
+    return *busy && read_busy(in, *busy) &&
            vector_resize(&(*busy)->slots.us, (*busy)->slots.n + 1,
                          sizeof(*(*busy)->slots.us)) == 0;
 }

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/aggregate/partial.h"
+#include "orchestrator/aggregate/result_build.h"
 #include "orchestrator/aggregate/timeline.h"
 
 /* The first records of so many files show whether there are several nodes. In
@@ -239,7 +239,7 @@ struct jp_clocks *scout_clocks(const struct jp_logwalk *walk,
     s.nodes = calloc(n + 1, sizeof(*s.nodes));
     s.timelines = calloc(n + 1, sizeof(*s.timelines));
     if (s.nodes && s.timelines && has_several(&s, find_nodes(&s, partials))) {
-        run_all(&s, joinrun_threads(options));
+        run_all(&s, aggregate_threads(options));
         /* timelines of a stopped run would be of some nodes only */
         if (!atomic_load(&s.stop))
             clocks = clocks_make(s.timelines, n, options->nodes);

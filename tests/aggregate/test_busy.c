@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "orchestrator/aggregate/joinrun.h"
+#include "orchestrator/aggregate/busy.h"
 
 enum { START = 1700000000, SPAN = 3000000, MANY = 60000 };
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/ownwork.h"
 #include "plugins/kineto/kineto.h"
@@ -65,6 +64,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_result(join, &walk, &file, check);
     join_destroy(join);
     join_phases_fini(&budget);
-    joinrun_clear_file(&file);
+    aggregate_clear_facts(&file);
     return 0;
 }

@@ -7,7 +7,6 @@
 #include <zlib.h>
 
 #include "orchestrator/aggregate/join.h"
-#include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/export/export.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
@@ -153,7 +152,7 @@ static bool try_recording(const uint8_t *data, size_t size,
         finish(join, &file);
     }
     join_destroy(join);
-    joinrun_clear_file(&file);
+    aggregate_clear_facts(&file);
     return good;
 }
 
@@ -195,7 +194,7 @@ static void compare_gzip(const uint8_t *data, size_t size,
     assert(join->duplicates == plain->duplicates);
     assert(again.bad_lines == file->bad_lines && again.cut == file->cut);
     join_destroy(join);
-    joinrun_clear_file(&again);
+    aggregate_clear_facts(&again);
     free(packed);
 }
 
@@ -220,7 +219,7 @@ static void merge_halves(const uint8_t *data, size_t size,
     }
     join_destroy(a);
     join_destroy(b);
-    joinrun_clear_file(&file);
+    aggregate_clear_facts(&file);
 }
 
 /* Speculation and the generic parser agree on every line, when it is new, and
@@ -267,7 +266,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     finish(join, &file);
     join_destroy(join);
-    joinrun_clear_file(&file);
+    aggregate_clear_facts(&file);
     budget.used = 0;
     merge_halves(data, size, &budget);
     join_phases_fini(&budget);

@@ -31,7 +31,7 @@ void fuzz_read(const char *backend, const char *path, bool evidence,
     if (!states)
         abort();
     join_begin_file(join, index);
-    joinrun_read(&reading, backend_find(backend), &in, facts);
+    aggregate_read(&reading, backend_find(backend), &in, facts);
     reader_states_destroy(states);
 }
 

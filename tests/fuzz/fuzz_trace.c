@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/aggregate/ops.h"
 #include "plugins/nccl_example/example_reader.h"
 #include "tests/fuzz/fuzz_result.h"
@@ -95,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     join_destroy(whole);
     join_destroy(a);
     join_destroy(b);
-    joinrun_clear_file(&file);
-    joinrun_clear_file(&half);
+    aggregate_clear_facts(&file);
+    aggregate_clear_facts(&half);
     return 0;
 }
