@@ -68,7 +68,11 @@ struct report {
     struct cell cache[CACHE];
 };
 
-#define STEP(r) (r)->job, (r)->step
+#define STEP(r)                                                                \
+    {"jobid", (r)->job},                                                       \
+    {                                                                          \
+        "step", (r)->step                                                      \
+    }
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
 /* A cell as a number. NAN: it is empty or none. */
@@ -146,7 +150,8 @@ static int take_busy(struct report *r, const char *const *v)
         snprintf(name, sizeof(name), "%.20s", v[0]);
     else
         snprintf(name, sizeof(name), "pid%.20s", v[2]);
-    p->values = metrics_add(r->set, &metrics_rank, STEP(r), v[1], name);
+    p->values = metrics_add(r->set, &metrics_rank, STEP(r), {"node", v[1]},
+                            {"rank", name});
     if (!p->values)
         return -1;
     p->values[METRIC_BUSY] = real_of(v[5]);
@@ -264,13 +269,14 @@ static double *new_cell(const struct report *r, const char *const *v,
     snprintf(key.name, sizeof(key.name), "%s", v[OP_NAME]);
     comm = r->n_comms ? bsearch(&key, r->comms, r->n_comms, sizeof(key), by_id)
                       : NULL;
-    /* labels in the order of the table of metrics */
-    return metrics_add(r->set, &metrics_coll, "jobprof", r->job, NULL, NULL,
-                       *v[OP_NAME] ? v[OP_NAME] : "unknown",
-                       comm ? comm->n_nodes : NULL, v[OP_RANKS], v[OP_COLL],
-                       bytes ? metrics_size_text(bytes, size, sizeof(size))
-                             : "unknown",
-                       NULL, r->step, NULL);
+    return metrics_add(
+        r->set, &metrics_coll, {"version", "jobprof"}, {"slurm_job_id", r->job},
+        {"comm_name", *v[OP_NAME] ? v[OP_NAME] : "unknown"},
+        {"n_nodes", comm ? comm->n_nodes : NULL}, {"nranks", v[OP_RANKS]},
+        {"collective", v[OP_COLL]},
+        {"message_size",
+         bytes ? metrics_size_text(bytes, size, sizeof(size)) : "unknown"},
+        {"step", r->step});
 }
 
 /* The place in the cache of a row's cell. */
@@ -431,7 +437,8 @@ static int add_findings(const struct report *r, double *node)
     node[METRIC_HANGS] = node[METRIC_LATE_RANKS] = 0;
     for (size_t i = 0; i < r->summary.n_findings; i++) {
         const char *kind = r->summary.findings[i].kind;
-        double *v = metrics_add(r->set, &metrics_finding, STEP(r), NULL, kind);
+        double *v =
+            metrics_add(r->set, &metrics_finding, STEP(r), {"kind", kind});
 
         if (!v)
             return -1;
@@ -446,17 +453,19 @@ static int add_findings(const struct report *r, double *node)
 static int add_step(const struct report *r)
 {
     const struct summary_file *s = &r->summary;
-    double *v = metrics_add(r->set, &metrics_step, STEP(r), NULL, s->job.user,
-                            s->job.account, s->job.partition);
+    double *v = metrics_add(r->set, &metrics_step, STEP(r),
+                            {"user", s->job.user}, {"account", s->job.account},
+                            {"partition", s->job.partition});
 
     if (!v)
         return -1;
     v[METRIC_INFO] = 1;
-    v = metrics_add(r->set, &metrics_verdict, STEP(r), NULL, s->verdict.word);
+    v = metrics_add(r->set, &metrics_verdict, STEP(r),
+                    {"verdict", s->verdict.word});
     if (!v)
         return -1;
     v[METRIC_VERDICT] = 1;
-    v = metrics_add(r->set, &metrics_node, STEP(r), NULL);
+    v = metrics_add(r->set, &metrics_node, STEP(r));
     if (!v)
         return -1;
     v[METRIC_COVERAGE] = s->quality.coverage;

@@ -124,7 +124,10 @@ static void name_late(const struct livelate *late, uint32_t at,
 /* --- values -------------------------------------------------------------- */
 
 #define STEP_LABELS(look)                                                      \
-    (look)->m->place->metrics->job, (look)->m->place->metrics->step
+    {"jobid", (look)->m->place->metrics->job},                                 \
+    {                                                                          \
+        "step", (look)->m->place->metrics->step                                \
+    }
 /* The same as members of a row of live_metrics.h. */
 #define STEP_MEMBERS(look)                                                     \
     .job = (look)->m->place->metrics->job,                                     \
@@ -135,7 +138,7 @@ static int add_rank(const struct look *look, uint32_t i, const char *rank)
     const struct live_snap *snap = look->at->snap;
     const struct live_rank *r = &snap->ranks[i];
     double *both = metrics_add(look->set, &metrics_rank, STEP_LABELS(look),
-                               look->m->place->node, rank);
+                               {"node", look->m->place->node}, {"rank", rank});
     struct live_rank_row row = {STEP_MEMBERS(look), .name = rank, .rank = r,
                                 .real_ns = snap->real_ns};
 
@@ -193,7 +196,8 @@ static int add_joined(const struct look *look, double *node)
     double *v;
 
     v = metrics_add(look->set, &metrics_verdict, STEP_LABELS(look),
-                    look->m->place->node, livestate_words[verdict_of(join)]);
+                    {"node", look->m->place->node},
+                    {"verdict", livestate_words[verdict_of(join)]});
     if (!v)
         return -1;
     v[METRIC_VERDICT] = 1;
@@ -202,7 +206,7 @@ static int add_joined(const struct look *look, double *node)
     for (uint32_t i = 0; i < late->n_late && i < LATE_RANKS; i++) {
         name_late(late, i, rank);
         v = metrics_add(look->set, &metrics_rank, STEP_LABELS(look),
-                        late->processes[i].node, rank);
+                        {"node", late->processes[i].node}, {"rank", rank});
         if (!v)
             return -1;
         v[METRIC_CAUSED] = late->processes[i].excess;
@@ -214,14 +218,15 @@ static int add_node(const struct look *look)
 {
     const struct module_metrics *site = look->m->place->metrics;
     double *v = metrics_add(look->set, &metrics_step, STEP_LABELS(look),
-                            look->m->place->node, site->user, site->account,
-                            site->partition);
+                            {"node", look->m->place->node},
+                            {"user", site->user}, {"account", site->account},
+                            {"partition", site->partition});
 
     if (!v)
         return -1;
     v[METRIC_INFO] = 1;
     v = metrics_add(look->set, &metrics_node, STEP_LABELS(look),
-                    look->m->place->node);
+                    {"node", look->m->place->node});
     if (!v)
         return -1;
     return look->at->join ? add_joined(look, v) : 0;
@@ -258,8 +263,8 @@ static int add_all(const struct look *look)
     if (add_node(look) < 0 || add_states(look) < 0)
         return -1;
     for (uint32_t i = 0; i < snap->n_ranks; i++) {
-        const struct livecells_labels labels = {STEP_LABELS(look),
-                                                look->m->place->node, rank};
+        const struct livecells_labels labels = {STEP_MEMBERS(look),
+                                                .rank = rank};
 
         name_rank(snap, i, rank);
         if (add_rank(look, i, rank) < 0 ||
@@ -415,8 +420,9 @@ static struct livejoin *start_join(struct live *l)
 
 /* --- by UDP -------------------------------------------------------------- */
 
-static int keep(void *arg, uint64_t component, uint32_t nodeid, size_t *slot,
-                const uint8_t *bytes, size_t n, uint64_t now_ms)
+static int keep_snapshot(void *arg, uint64_t component, uint32_t nodeid,
+                         size_t *slot, const uint8_t *bytes, size_t n,
+                         uint64_t now_ms)
 {
     const struct live *l = arg;
 
@@ -433,7 +439,7 @@ static void start_exchange(struct live *l)
                                          .component = p->component,
                                          .nodeid = p->nodeid,
                                          .nodes = p->step_nodes,
-                                         .take = l->join ? keep : NULL,
+                                         .take = l->join ? keep_snapshot : NULL,
                                          .arg = l};
 
     if (p->net && p->step_nodes >= 2 && l->watches)

@@ -92,7 +92,7 @@ void livecells_add(struct livecells *cells, struct livecell *key,
 
 /* Turns the sums since the last look into the shown means, and starts new sums.
  * Keeps the old means if there were no operations. */
-static void settle(struct livecell *c, uint64_t mono_ns)
+static void settle_cell(struct livecell *c, uint64_t mono_ns)
 {
     if (!c->n)
         return;
@@ -103,8 +103,8 @@ static void settle(struct livecell *c, uint64_t mono_ns)
     c->us = c->log_busbw = 0;
 }
 
-/* Adds the cell's values to the set. The labels and their order are those of
- * Inspector's files. */
+/* Adds the cell's values to the set. The labels are those of Inspector's files,
+ * where "version" is its own. */
 static int put_cell(const struct livecell *c, const struct livecells_labels *l,
                     struct metrics_set *set)
 {
@@ -112,18 +112,21 @@ static int put_cell(const struct livecell *c, const struct livecells_labels *l,
     char nodes[24], ranks[24], size[40];
     double *v;
 
+#define CELL_LABELS                                                            \
+    {"version", "jobprof"}, {"slurm_job_id", l->job}, {"node", l->node},       \
+        {"gpu", c->gpu}, {"comm_name", name}, {"n_nodes", nodes},              \
+        {"nranks", ranks}, {"message_size", size}, {"step", l->step},          \
+        {"rank", l->rank}
     /* Labels are texts, also those that are numbers. */
     snprintf(nodes, sizeof(nodes), "%" PRId64, c->n_nodes);
     snprintf(ranks, sizeof(ranks), "%" PRId64, c->n_ranks);
     metrics_size_text(c->size, size, sizeof(size));
-    /* "jobprof" is the label "version" of Inspector's files. */
     v = c->kind == JPR_P2P
-            ? metrics_add(set, &live_p2p_metrics, "jobprof", l->job, l->node,
-                          c->gpu, name, nodes, ranks, c->func, size, l->step,
-                          l->rank)
-            : metrics_add(set, &metrics_coll, "jobprof", l->job, l->node,
-                          c->gpu, name, nodes, ranks, c->func, size, c->algo,
-                          l->step, l->rank);
+            ? metrics_add(set, &live_p2p_metrics, CELL_LABELS,
+                          {"p2p_operation", c->func})
+            : metrics_add(set, &metrics_coll, CELL_LABELS,
+                          {"collective", c->func}, {"algo_proto", c->algo});
+#undef CELL_LABELS
     if (!v)
         return -1;
     v[METRIC_BUSBW] = c->shown_busbw;
@@ -138,7 +141,7 @@ int livecells_put(struct livecells *cells, uint64_t mono_ns,
     for (size_t i = 0; i < cells->n; i++) {
         struct livecell *c = &cells->cells[i];
 
-        settle(c, mono_ns);
+        settle_cell(c, mono_ns);
         /* A stale cell is not exported: Prometheus would draw a line of
          * constant values. */
         if (c->shown_ns && mono_ns - c->shown_ns <= LIVECELLS_OLD_NS &&

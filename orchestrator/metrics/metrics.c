@@ -217,6 +217,24 @@ fail:
     return NULL;
 }
 
+double *metrics_add_named(struct metrics_set *set, const struct jp_table *table,
+                          const struct metrics_named *labels, size_t n)
+{
+    const char *texts[METRICS_LABELS] = {NULL}, *name;
+
+    for (size_t k = 0; k < n; k++) {
+        size_t i = 0;
+
+        while ((name = metrics_label(table, i)) &&
+               strcmp(name, labels[k].label))
+            i++;
+        if (!name || i == METRICS_LABELS)
+            return NULL;
+        texts[i] = labels[k].text;
+    }
+    return metrics_add_texts(set, table, texts);
+}
+
 /* A value as a number; NAN: unknown, or no number. */
 static double real_of(const struct jp_value *v)
 {

@@ -18,7 +18,8 @@
  *
  *     struct metrics_set set;
  *     metrics_init(&set);
- *     double *v = metrics_add(&set, &metrics_rank, "42", "0", "n1", "7");
+ *     double *v = metrics_add(&set, &metrics_rank, {"jobid", "42"},
+ *                             {"step", "0"}, {"node", "n1"}, {"rank", "7"});
  *     if (v)
  *         v[METRIC_OPERATIONS] = 1000;
  *     metrics_write(&set, &how, stream, &done, &err);
@@ -195,15 +196,25 @@ void metrics_init(struct metrics_set *set);
 void metrics_fini(struct metrics_set *set);
 
 /* Returns the values of the object with these labels, one string for each label
- * of the table. A new object is added with all values NAN. NULL or "": the
- * label is omitted. Strings are foreign input: invalid UTF-8 and control
- * characters become "?", and long strings are truncated. The values are
+ * of the table, in its order. A new object is added with all values NAN. NULL
+ * or "": the label is omitted. Strings are foreign input: invalid UTF-8 and
+ * control characters become "?", and long strings are truncated. The values are
  * borrowed until the set ends. Returns NULL without memory. */
 double *metrics_add_texts(struct metrics_set *set, const struct jp_table *table,
                           const char *const texts[METRICS_LABELS]);
+
+/* The same for labels that a caller names, in any order. Those that it does not
+ * name are omitted. Also NULL, as every caller notices, if the table has no
+ * label of a name. */
+struct metrics_named {
+    const char *label, *text;
+};
+double *metrics_add_named(struct metrics_set *set, const struct jp_table *table,
+                          const struct metrics_named *labels, size_t n);
 #define metrics_add(set, table, ...)                                           \
-    metrics_add_texts(set, table,                                              \
-                      (const char *const[METRICS_LABELS]){__VA_ARGS__})
+    metrics_add_named(set, table, (const struct metrics_named[]){__VA_ARGS__}, \
+                      sizeof((const struct metrics_named[]){__VA_ARGS__}) /    \
+                          sizeof(struct metrics_named))
 
 /* Adds n rows of the table's row_size, whose columns have fields or getters.
  * Returns -1 without memory. */

@@ -495,7 +495,8 @@ static void add_written(struct work *w, const struct file *file,
     double *v;
 
     snprintf(job, sizeof(job), "%" PRIu64, file->job);
-    v = metrics_add(&w->set, &written, job, of->step, of->node);
+    v = metrics_add(&w->set, &written, {"jobid", job}, {"step", of->step},
+                    {"node", of->node});
     if (v)
         *v = (double) file->written;
 }
@@ -592,7 +593,8 @@ static int add_left(struct work *w, const struct user *u, const char *name)
 
         if (!u->left[i])
             continue;
-        v = metrics_add(&w->set, &left_out, name, whys[i].label);
+        v = metrics_add(&w->set, &left_out, {"user", name},
+                        {"why", whys[i].label});
         if (!v)
             return -1;
         v += whys[i].is_series ? LEFT_SERIES : LEFT_FILES;
@@ -688,7 +690,7 @@ static char *set_text(struct work *w, size_t *len, struct jp_error *err)
     const struct metrics_how how = {.format = METRICS_TEXT};
     char *text = NULL;
     FILE *out = open_memstream(&text, len);
-    double *v = metrics_add(&w->set, &collector, NULL);
+    double *v = metrics_add_named(&w->set, &collector, NULL, 0);
     int rc = out && v ? 0 : error_set(err, "out of memory");
 
     if (rc == 0) {

@@ -14,6 +14,18 @@
 #include "orchestrator/live/live_metrics.h"
 #include "orchestrator/metrics/metrics.h"
 
+#define STEP(name)                                                             \
+    {"jobid", "42"}, {"step", "0"},                                            \
+    {                                                                          \
+        "node", name                                                           \
+    }
+#define INSPECTOR(name)                                                        \
+    {"version", "jobprof"}, {"slurm_job_id", "42"}, {"node", name},            \
+        {"gpu", "GPU-1"},                                                      \
+    {                                                                          \
+        "step", "0"                                                            \
+    }
+
 static void add_rank(struct metrics_set *set, unsigned i, double t)
 {
     const char *node = i < 2 ? "n1" : "n2";
@@ -32,20 +44,23 @@ static void add_rank(struct metrics_set *set, unsigned i, double t)
     double *v;
 
     snprintf(rank, sizeof(rank), "%u", i);
-    v = metrics_add(set, &metrics_rank, "42", "0", node, rank);
+    v = metrics_add(set, &metrics_rank, STEP(node), {"rank", rank});
     v[METRIC_OPERATIONS] = floor(100 * t);
     v[METRIC_BUSY] = i == 2 ? 0.15 : 0.4;
     v[METRIC_WAITED] = i == 2 ? 0 : 0.25 * t;
     if (i == 2)
         v[METRIC_CAUSED] = 0.25;
     metrics_add_rows(set, &live_rank_metrics, &row, 1);
-    v = metrics_add(set, &metrics_coll, "jobprof", "42", node, "GPU-1", "dp",
-                    i < 2 ? "1" : "2", "4", "AllReduce", "1-2MB", "RING_LL",
-                    "0", rank);
+    v = metrics_add(set, &metrics_coll, INSPECTOR(node), {"comm_name", "dp"},
+                    {"n_nodes", i < 2 ? "1" : "2"}, {"nranks", "4"},
+                    {"collective", "AllReduce"}, {"message_size", "1-2MB"},
+                    {"algo_proto", "RING_LL"}, {"rank", rank});
     v[METRIC_BUSBW] = 100 + i;
     v[METRIC_TIME] = 50;
-    v = metrics_add(set, &live_p2p_metrics, "jobprof", "42", node, "GPU-1",
-                    "pp", "2", "2", "Send", "4-5MB", "0", rank);
+    v = metrics_add(set, &live_p2p_metrics, INSPECTOR(node),
+                    {"comm_name", "pp"}, {"n_nodes", "2"}, {"nranks", "2"},
+                    {"p2p_operation", "Send"}, {"message_size", "4-5MB"},
+                    {"rank", rank});
     v[METRIC_BUSBW] = 20;
     v[METRIC_TIME] = 200;
 }
@@ -53,8 +68,8 @@ static void add_rank(struct metrics_set *set, unsigned i, double t)
 static void add_node(struct metrics_set *set, unsigned i, double t)
 {
     const char *node = i ? "n2" : "n1";
-    double *v =
-        metrics_add(set, &metrics_step, "42", "0", node, "alice", "ai", "gpu");
+    double *v = metrics_add(set, &metrics_step, STEP(node), {"user", "alice"},
+                            {"account", "ai"}, {"partition", "gpu"});
     const struct live_node_row live = {.job = "42",
                                        .step = "0",
                                        .node = node,
@@ -67,16 +82,16 @@ static void add_node(struct metrics_set *set, unsigned i, double t)
     v[METRIC_INFO] = 1;
     metrics_add_rows(set, &live_state_metrics, &state, 1);
     metrics_add_rows(set, &live_node_metrics, &live, 1);
-    v = metrics_add(set, &metrics_node, "42", "0", node);
+    v = metrics_add(set, &metrics_node, STEP(node));
     v[METRIC_COVERAGE] = 1;
     v[METRIC_DURATION] = t;
     if (i)
         return;
     v[METRIC_HANGS] = 1;
     v[METRIC_LATE_RANKS] = 1;
-    v = metrics_add(set, &metrics_verdict, "42", "0", node, "SLOW");
+    v = metrics_add(set, &metrics_verdict, STEP(node), {"verdict", "SLOW"});
     v[METRIC_VERDICT] = 1;
-    v = metrics_add(set, &metrics_finding, "42", "0", node, "late_rank");
+    v = metrics_add(set, &metrics_finding, STEP(node), {"kind", "late_rank"});
     v[METRIC_FINDINGS] = 1;
 }
 
@@ -87,13 +102,16 @@ static void add_site(struct metrics_set *set, double t)
     const struct jp_table *waits = history_metrics[HISTORY_METRIC_WAITS];
     const struct jp_table *busy = history_metrics[HISTORY_METRIC_BUSY];
 
-    *metrics_add(set, steps, "OK", "ai") = floor(t / 600);
-    *metrics_add(set, steps, "SLOW", "bio") = floor(t / 1200);
-    *metrics_add(set, findings, "late_rank", "n2") = floor(t / 1200);
-    *metrics_add(set, waits, "n2") = t / 4;
-    *metrics_add(set, waits, "n1") = t / 100;
-    *metrics_add(set, busy, "ai") = 0.8;
-    *metrics_add(set, busy, "bio") = 0.3;
+    *metrics_add(set, steps, {"verdict", "OK"}, {"account", "ai"}) =
+        floor(t / 600);
+    *metrics_add(set, steps, {"verdict", "SLOW"}, {"account", "bio"}) =
+        floor(t / 1200);
+    *metrics_add(set, findings, {"kind", "late_rank"}, {"node", "n2"}) =
+        floor(t / 1200);
+    *metrics_add(set, waits, {"node", "n2"}) = t / 4;
+    *metrics_add(set, waits, {"node", "n1"}) = t / 100;
+    *metrics_add(set, busy, {"account", "ai"}) = 0.8;
+    *metrics_add(set, busy, {"account", "bio"}) = 0.3;
 }
 
 int main(int argc, char **argv)

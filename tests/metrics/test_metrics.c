@@ -64,6 +64,12 @@ static char *text_of(const struct metrics_set *set,
     return text;
 }
 
+#define STEP                                                                   \
+    {"jobid", "42"}, {"step", "0"},                                            \
+    {                                                                          \
+        "node", "n1"                                                           \
+    }
+
 static void fill(struct metrics_set *set)
 {
     double *v;
@@ -71,17 +77,20 @@ static void fill(struct metrics_set *set)
     metrics_init(set);
     set->time_s = 1700000000.25;
     /* tables are written by their places */
-    v = metrics_add(set, &other_table, "42", "0", "n1", "0");
+    v = metrics_add(set, &other_table, STEP, {"rank", "0"});
     v[OTHER_BYTES] = 0x1p60;
-    v = metrics_add(set, &metrics_rank, "42", "0", "n1", "0");
+    v = metrics_add(set, &metrics_rank, STEP, {"rank", "0"});
     v[METRIC_OPERATIONS] = 12;
     v[METRIC_BUSY] = 1 / 3.0;
-    v = metrics_add(set, &metrics_rank, "42", "0", "n1", "1");
+    v = metrics_add(set, &metrics_rank, {"rank", "1"}, STEP);
     v[METRIC_OPERATIONS] = -1; /* counters are never negative */
     v[METRIC_BUSY] = INFINITY;
-    v = metrics_add(set, &metrics_coll, "jobprof", "42", "n1", NULL,
-                    "a\"b\\c\nd\xff\xc3\xa9", "1", "8", "AllReduce", "0B",
-                    "RING_LL", "0", "0");
+    v = metrics_add(set, &metrics_coll, {"version", "jobprof"},
+                    {"slurm_job_id", "42"}, {"node", "n1"}, {"gpu", NULL},
+                    {"comm_name", "a\"b\\c\nd\xff\xc3\xa9"}, {"n_nodes", "1"},
+                    {"nranks", "8"}, {"collective", "AllReduce"},
+                    {"message_size", "0B"}, {"algo_proto", "RING_LL"},
+                    {"step", "0"}, {"rank", "0"});
     v[METRIC_BUSBW] = 99.5;
 }
 
@@ -160,7 +169,8 @@ static void test_bound(void **state)
         double *v;
 
         snprintf(rank, sizeof(rank), "%u", i % 200); /* the same labels twice */
-        v = metrics_add(&set, &metrics_rank, "1", "0", "n", rank);
+        v = metrics_add(&set, &metrics_rank, {"jobid", "1"}, {"step", "0"},
+                        {"node", "n"}, {"rank", rank});
         v[METRIC_OPERATIONS] = i;
     }
     assert_int_equal(set.n, 200);
@@ -172,6 +182,25 @@ static void test_bound(void **state)
     assert_int_equal(left, 100);
     assert_non_null(strstr(text, "rank=\"7\"} 207\n"));
     free(text);
+    metrics_fini(&set);
+}
+
+/* Labels are given by their names, in any order. A table without one of them
+ * gives no object. */
+static void test_names(void **state)
+{
+    struct metrics_set set;
+    double *v;
+
+    (void) state;
+    metrics_init(&set);
+    v = metrics_add(&set, &metrics_rank, STEP, {"rank", "3"});
+    assert_ptr_equal(v, metrics_add(&set, &metrics_rank, {"rank", "3"}, STEP));
+    assert_string_equal(set.objects[0]->labels[2], "n1");
+    assert_string_equal(set.objects[0]->labels[3], "3");
+    assert_null(metrics_add(&set, &metrics_node, STEP, {"rank", "3"}));
+    assert_null(metrics_add(&set, &metrics_coll, {"jobid", "42"}));
+    assert_int_equal(set.n, 1);
     metrics_fini(&set);
 }
 
@@ -187,7 +216,8 @@ static void test_long_label(void **state)
     for (size_t i = 0; i + 2 < sizeof(name); i += 2)
         memcpy(name + i, "\xc3\xa9", 3);
     metrics_init(&set);
-    metrics_add(&set, &metrics_node, name, "0", "n")[METRIC_LATE_RANKS] = 1;
+    metrics_add(&set, &metrics_node, {"jobid", name}, {"step", "0"},
+                {"node", "n"})[METRIC_LATE_RANKS] = 1;
     text = text_of(&set, &how, NULL);
     assert_non_null(strstr(text, "\xc3\xa9\",step"));
     free(text);
@@ -845,6 +875,7 @@ int main(void)
         cmocka_unit_test(test_openmetrics),
         cmocka_unit_test(test_bound),
         cmocka_unit_test(test_long_label),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_ranges),
         cmocka_unit_test_setup_teardown(test_file, tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(test_taken, tempdir_make, tempdir_drop),
