@@ -42,7 +42,6 @@
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/cmd/cmd_options.h"
-#include "orchestrator/cmd/step_kin.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/slurmask.h"
@@ -953,8 +952,8 @@ static void read_nodes(struct report_session *session, struct material *m)
         return;
     ask_end(session, m->nodes);
     if (!session->n_steps)
-        step_kin_find(session->dir, m->result, m->nodes->elsewhere,
-                      sizeof(m->nodes->elsewhere));
+        report_job_kin(session->dir, m->result, m->nodes->elsewhere,
+                       sizeof(m->nodes->elsewhere));
     session->has_kin = *m->nodes->elsewhere != '\0';
 }
 

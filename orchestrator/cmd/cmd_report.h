@@ -119,6 +119,12 @@ int report_job_open(struct report_session *s, const char *job_dir,
                     struct jp_error *err);
 void report_job_close(struct report_session *s);
 
+/* Formats the ids of the job's other steps whose recordings have a communicator
+ * of which the result (NULL: none) lacks ranks: "1, 2"; "": none, as far as
+ * their first recordings show. A step may still run. Returns buf. */
+char *report_job_kin(const char *step_dir, const struct jp_result *result,
+                     char *buf, size_t size);
+
 /* --- cmd_report.c -------------------------------------------------------- */
 
 /* Sets the job's end in nodes from the report in dir, as Slurm told it then;

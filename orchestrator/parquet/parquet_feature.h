@@ -33,10 +33,6 @@ int parquet_report(const char *csv_dir, const char *out_dir,
 int parquet_report_csv(const char *csv, FILE *out, enum parquet_codec codec,
                        struct parquet_done *done, struct jp_error *err);
 
-/* --- parquet_sheet.c ------------------------------------------------------ */
-
-extern const struct feature_sheet parquet_sheet;
-
 /* --- parquet_logs.c ------------------------------------------------------- */
 
 /* Writes parquet_files/ like Inspector's exporter. Each log of the inputs
