@@ -31,7 +31,7 @@ void *blockmap_find(const struct blockmap *map, uint64_t number)
 
 /* Puts a block with this number into a free slot; there is one. Returns 0, or
  * -1 without memory. */
-static int put(struct blockmap *map, uint64_t *block, uint64_t number)
+static int put_block(struct blockmap *map, uint64_t *block, uint64_t number)
 {
     if (!map->listed) {
         map->slots[number - map->first] = block;
@@ -111,7 +111,7 @@ static struct blockmap shape(const struct blockmap *map, uint64_t number)
 }
 
 /* Makes a larger map of the same blocks, with room for one more. */
-static int grow(struct blockmap *map, uint64_t number)
+static int grow_window(struct blockmap *map, uint64_t number)
 {
     struct blockmap more = shape(map, number);
 
@@ -119,7 +119,8 @@ static int grow(struct blockmap *map, uint64_t number)
     if (!more.slots)
         return -1;
     for (size_t i = 0; i < blockmap_slots(map); i++)
-        if (map->slots[i] && put(&more, map->slots[i], number_at(map, i)) < 0) {
+        if (map->slots[i] &&
+            put_block(&more, map->slots[i], number_at(map, i)) < 0) {
             blockmap_fini(&more);
             return -1;
         }
@@ -132,9 +133,9 @@ int blockmap_add(struct blockmap *map, void *block)
 {
     uint64_t number = *(uint64_t *) block;
 
-    return !fits(map, number) && grow(map, number) < 0
+    return !fits(map, number) && grow_window(map, number) < 0
                ? -1
-               : put(map, block, number);
+               : put_block(map, block, number);
 }
 
 static int by_number(const void *a, const void *b)
@@ -146,7 +147,7 @@ static int by_number(const void *a, const void *b)
 
 /* Copies the blocks to the front of `to`, sorted, which may be the map's own
  * slots. Returns their number. */
-static size_t sort(const struct blockmap *map, uint64_t **to)
+static size_t sort_blocks(const struct blockmap *map, uint64_t **to)
 {
     size_t n = 0;
 
@@ -163,13 +164,13 @@ void **blockmap_copy(const struct blockmap *map)
     uint64_t **blocks = reallocarray(NULL, map->n + 1, sizeof(*blocks));
 
     if (blocks)
-        sort(map, blocks);
+        sort_blocks(map, blocks);
     return (void **) blocks;
 }
 
 void **blockmap_sort(struct blockmap *map)
 {
-    for (size_t n = sort(map, map->slots); n < blockmap_slots(map); n++)
+    for (size_t n = sort_blocks(map, map->slots); n < blockmap_slots(map); n++)
         map->slots[n] = NULL;
     return (void **) map->slots;
 }

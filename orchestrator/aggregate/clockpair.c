@@ -319,7 +319,7 @@ static double typical_ns(const struct clockpair *pair)
 /* Finds the window's line from bounds and ends. False: there is none. A window
  * with bounds that contradict each other is kept, because it shows that a clock
  * was set. */
-static bool settle(struct clockpair *pair, struct clockpair_window *w)
+static bool settle_window(struct clockpair *pair, struct clockpair_window *w)
 {
     struct clockline line;
     struct correction c;
@@ -371,7 +371,7 @@ static int close_window(struct clockpair *pair)
 
     if (VECTOR_ROOM(pair->windows, pair->n_windows + 1, pair->room) < 0)
         return -1;
-    if (settle(pair, &w))
+    if (settle_window(pair, &w))
         pair->windows[pair->n_windows++] = w;
     clockline_fini(&pair->bounds);
     memset(pair->ends, 0, sizeof(pair->ends));
@@ -391,8 +391,8 @@ static int keep_op(struct clockpair *pair, const struct clockpair_op *op)
 
 /* Adds an operation; they come roughly in order of time. net_ns: how long it
  * kept the rank that came last. 0, or -1: no memory. */
-static int add(struct clockpair *pair, const struct clockpair_stamps *a,
-               const struct clockpair_stamps *b, int64_t net_ns)
+static int add_stamps(struct clockpair *pair, const struct clockpair_stamps *a,
+                      const struct clockpair_stamps *b, int64_t net_ns)
 {
     const struct clockpair_op op = {
         .start_a_ns = a->start_ns,
@@ -505,8 +505,8 @@ static int pair_met(void *arg, const struct clockwalk *w,
         if (link->pair == KEYMAP_NONE || !met->of[link->i].n ||
             !met->of[link->j].n)
             continue;
-        if (add(&p->list[link->pair], &met->of[link->i].stamps,
-                &met->of[link->j].stamps, met->net_ns) < 0)
+        if (add_stamps(&p->list[link->pair], &met->of[link->i].stamps,
+                       &met->of[link->j].stamps, met->net_ns) < 0)
             return -1;
     }
     return 0;
@@ -551,7 +551,7 @@ int clockpair_make_all(struct clockpairs *p, struct clockwalk *w)
     return 0;
 }
 
-static void fini(struct clockpair *pair)
+static void fini_pair(struct clockpair *pair)
 {
     clockline_fini(&pair->bounds);
     free(pair->ops);
@@ -562,7 +562,7 @@ static void fini(struct clockpair *pair)
 void clockpair_fini_all(struct clockpairs *p)
 {
     for (uint32_t i = 0; i < p->n; i++)
-        fini(&p->list[i]);
+        fini_pair(&p->list[i]);
     free(p->list);
     keymap_fini(&p->map);
 }

@@ -40,7 +40,7 @@ struct solver {
 
 /* Measures all pairs when the reference shows t_ns. Each pair's line is read at
  * the time that its clock shows then by the offsets so far. */
-static void measure(struct solver *s, int64_t t_ns)
+static void measure_at(struct solver *s, int64_t t_ns)
 {
     s->n = 0;
     for (uint32_t i = 0; i < s->pairs->n; i++) {
@@ -78,7 +78,7 @@ static int solve_at(struct solver *s, int64_t t_ns, uint32_t reference)
     int64_t moved = INT64_MAX;
 
     for (int pass = 0; pass < PASSES && moved > 1; pass++) {
-        measure(s, t_ns);
+        measure_at(s, t_ns);
         /* no pair has a window */
         if (s->n == 0)
             return 0;
@@ -363,7 +363,7 @@ static int by_process(const void *a, const void *b)
  * The map is no better than the operations overlap with it: where they do not,
  * hosts saw starts late or ends early, and the offset may be wrong by as much.
  * Returns whether a node became more uncertain. */
-static bool widen(struct jp_clocks *clocks, const double *widths_ns)
+static bool widen_maps(struct jp_clocks *clocks, const double *widths_ns)
 {
     struct clockmap *map = &clocks->map;
 
@@ -396,8 +396,8 @@ static int find_arrivals(struct jp_clocks *clocks,
     /* the first walk also shows how wide the gaps are */
     if (rc == 0)
         rc = clockwalk_check(timelines, n, &clocks->map, &clocks->after, &out);
-    if (rc == 0 && widen(clocks, widths)) { /* which process is late is then
-                                             * less certain */
+    if (rc == 0 && widen_maps(clocks, widths)) { /* which process is late is
+                                                  * then less certain */
         memset(at, 0, n * sizeof(*at));
         clockmap_settle(&clocks->map);
         rc = clockwalk_check(timelines, n, &clocks->map, &clocks->after, &out);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare(const void *a, const void *b, void *arg)
+static int compare_ids(const void *a, const void *b, void *arg)
 {
     const struct jp_comm *comms = arg;
     uint32_t i = *(const uint32_t *) a, k = *(const uint32_t *) b;
@@ -20,7 +20,7 @@ uint32_t *comms_by_id(const struct jp_result *r)
     for (uint32_t i = 0; by_id && i < r->n_comms; i++)
         by_id[i] = i;
     if (by_id && r->n_comms)
-        qsort_r(by_id, r->n_comms, sizeof(*by_id), compare, r->comms);
+        qsort_r(by_id, r->n_comms, sizeof(*by_id), compare_ids, r->comms);
     return by_id;
 }
 

@@ -52,7 +52,7 @@ static void radix_pass(const double *from, double *to, size_t n, unsigned shift)
 }
 
 /* Sorts n values; scratch also has room for n. */
-static void sort(double *values, double *scratch, size_t n)
+static void sort_values(double *values, double *scratch, size_t n)
 {
     double *from = values, *to = scratch, *swap;
     uint64_t differ = 0;
@@ -84,7 +84,7 @@ void dist_make(double *values, double *scratch, size_t n, struct jp_dist *out)
         return;
     for (size_t i = 0; i < n; i++)
         sum += values[i];
-    sort(values, scratch, n);
+    sort_values(values, scratch, n);
     out->mean = sum / (double) n;
     out->min = values[0];
     out->p5 = sorted_quantile(values, n, 0.05);

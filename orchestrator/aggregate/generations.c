@@ -46,8 +46,8 @@ static const struct recfile_process *process_of(const struct generations *g,
     return &g->b->files[g->writers[i].file].process;
 }
 
-static int compare(const char *host_x, int64_t pid_x, uint64_t in_x,
-                   const char *host_y, int64_t pid_y, uint64_t in_y)
+static int compare_processes(const char *host_x, int64_t pid_x, uint64_t in_x,
+                             const char *host_y, int64_t pid_y, uint64_t in_y)
 {
     int order = strcmp(host_x, host_y);
 
@@ -62,9 +62,9 @@ static int by_process(const void *a, const void *b, void *arg)
     const struct writer *v = a, *w = b;
     const struct recfile_process *x = &files[v->file].process;
     const struct recfile_process *y = &files[w->file].process;
-    int order = compare(x->host, x->pid,
-                        process_instance(x->pid_namespace, x->start), y->host,
-                        y->pid, process_instance(y->pid_namespace, y->start));
+    int order = compare_processes(
+        x->host, x->pid, process_instance(x->pid_namespace, x->start), y->host,
+        y->pid, process_instance(y->pid_namespace, y->start));
 
     return order ? order : (v->file > w->file) - (v->file < w->file);
 }
@@ -78,9 +78,9 @@ static size_t find_writer(const struct generations *g, const char *host,
     while (low < high) {
         size_t mid = low + (high - low) / 2;
         const struct recfile_process *p = process_of(g, mid);
-        int order = compare(p->host, p->pid,
-                            process_instance(p->pid_namespace, p->start), host,
-                            pid, instance);
+        int order = compare_processes(
+            p->host, p->pid, process_instance(p->pid_namespace, p->start), host,
+            pid, instance);
 
         if (order == 0)
             return mid;
@@ -126,9 +126,10 @@ static void list_writers(struct generations *g)
         const struct recfile_process *last = n ? process_of(g, n - 1) : NULL;
 
         if (last &&
-            compare(last->host, last->pid,
-                    process_instance(last->pid_namespace, last->start), p->host,
-                    p->pid, process_instance(p->pid_namespace, p->start)) == 0)
+            compare_processes(
+                last->host, last->pid,
+                process_instance(last->pid_namespace, last->start), p->host,
+                p->pid, process_instance(p->pid_namespace, p->start)) == 0)
             g->writers[n - 1].cut |= g->writers[i].cut;
         else
             g->writers[n++] = g->writers[i];

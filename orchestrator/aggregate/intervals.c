@@ -1,8 +1,8 @@
 /* intervals.c - the longest times of a process between its operations.
  *
- * Way through: intervals_add, which keeps an interval (keep) or shortens those
- * during which an operation began that came later (shorten), and cuts the list
- * when it is full. */
+ * Way through: intervals_add, which keeps an interval (keep_interval) or
+ * shortens those during which an operation began that came later (shorten), and
+ * cuts the list when it is full. */
 #include "orchestrator/aggregate/intervals.h"
 
 #include <stdlib.h>
@@ -170,7 +170,8 @@ static uint32_t series_get(struct intervals *p, const struct record *r, int *rc)
 }
 
 /* Keeps an interval that a record ended. 0, or -1: no memory. */
-static int keep(struct intervals *p, uint64_t from_us, const struct record *r)
+static int keep_interval(struct intervals *p, uint64_t from_us,
+                         const struct record *r)
 {
     size_t room = p->most + p->most / 2;
     int rc = 0;
@@ -234,7 +235,7 @@ int intervals_add(struct intervals *p, const struct record *r)
         p->last_to_us = start;
         add_own(p, p->clock_us, start);
         if (start - p->clock_us > p->least_us)
-            rc = keep(p, p->clock_us, r);
+            rc = keep_interval(p, p->clock_us, r);
     } else if (start < p->last_to_us) {
         take_own(p, p->last_from_us, p->last_to_us, start, end);
         if (start > p->last_from_us)
@@ -303,7 +304,7 @@ int intervals_join(struct intervals *into, const struct intervals *next)
         const struct record r = record_of(next, &gap);
 
         add_own(into, into->clock_us, next->first_us);
-        if (keep(into, into->clock_us, &r) < 0)
+        if (keep_interval(into, into->clock_us, &r) < 0)
             return -1;
     }
     for (size_t i = 0; i < next->n; i++) {
@@ -316,7 +317,8 @@ int intervals_join(struct intervals *into, const struct intervals *next)
             from = into->clock_us < x->to_us ? into->clock_us : x->to_us;
         take_own(into, x->from_us, x->to_us, x->from_us, from);
         into->ops = before + x->nth;
-        if (x->to_us - from > into->least_us && keep(into, from, &r) < 0)
+        if (x->to_us - from > into->least_us &&
+            keep_interval(into, from, &r) < 0)
             return -1;
     }
     into->ops = before + next->ops;

@@ -95,7 +95,8 @@ void join_begin_file(struct join *join, uint32_t file)
 }
 
 /* Whether a text of a record equals a kept one. */
-static bool same(const struct record_text *text, const char *other, size_t len)
+static bool is_same_text(const struct record_text *text, const char *other,
+                         size_t len)
 {
     return text->len == len && (!len || !memcmp(text->text, other, len));
 }
@@ -110,9 +111,10 @@ static struct join_stream *find_stream(struct join *join,
 
         if (s->rank == r->rank && s->n_ranks == r->n_ranks &&
             s->nnodes == r->nnodes && s->pid == r->pid &&
-            s->instance == r->instance && same(&r->id, s->id, s->id_len) &&
-            same(&r->name, s->name, s->name_len) &&
-            same(&r->host, s->host, s->host_len))
+            s->instance == r->instance &&
+            is_same_text(&r->id, s->id, s->id_len) &&
+            is_same_text(&r->name, s->name, s->name_len) &&
+            is_same_text(&r->host, s->host, s->host_len))
             return s;
     }
     return NULL;

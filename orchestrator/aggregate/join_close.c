@@ -139,7 +139,7 @@ static void emit_block(struct walk *w, const struct join_block *block)
 
 /* Counts the expected records: each rank has every sequence number that is
  * there, and the gaps. */
-static void expect(struct walk *w, const struct join_series *series)
+static void expect_rows(struct walk *w, const struct join_series *series)
 {
     struct join_sums *sums = w->sums;
     uint64_t n_ranks = w->comm->n_ranks, seen, gaps;
@@ -211,7 +211,7 @@ static int write_series(struct join *join, struct jp_ops *ops, uint32_t comm,
         w.stray = find_strays(join, comm, series->func, &w.n_strays);
     for (size_t i = 0; i < n; i++)
         emit_block(&w, blocks[i]);
-    expect(&w, series);
+    expect_rows(&w, series);
     return w.rc;
 }
 
@@ -454,7 +454,7 @@ static void give_back(struct join *join, uint64_t least)
 }
 
 /* Closes communicators that no other thread has taken. */
-static void *work(void *arg)
+static void *close_comms(void *arg)
 {
     struct closer *c = arg;
     struct join *join = c->all->join;
@@ -507,13 +507,13 @@ static int close_beside(struct closers *all, unsigned n)
         struct closer *c = &more[started];
 
         *c = (struct closer){.all = all, .ops = ops_create()};
-        if (c->ops && pthread_create(&c->thread, NULL, work, c) == 0)
+        if (c->ops && pthread_create(&c->thread, NULL, close_comms, c) == 0)
             continue;
         ops_destroy(c->ops);
         break;
     }
     if (rc == 0)
-        work(&first);
+        close_comms(&first);
     for (unsigned i = 0; i < started; i++) {
         pthread_join(more[i].thread, NULL);
         if (take_operations(all->join, more[i].ops, same) < 0)

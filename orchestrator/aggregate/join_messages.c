@@ -316,7 +316,7 @@ const struct blockmap *join_kernels_of(const struct join *join,
 #define FIRST_PARTS 16
 
 /* Joins neighbouring parts until they are 1 << shift messages each. */
-static void widen(struct join_messages *m, unsigned shift)
+static void widen_messages(struct join_messages *m, unsigned shift)
 {
     for (; m->shift < shift; m->shift++)
         for (uint32_t k = 0; k < m->room; k++) {
@@ -367,7 +367,7 @@ static inline void add_to(uint32_t *part, uint32_t us)
 int join_messages_put(struct join *join, struct join_messages *m,
                       unsigned shift, uint32_t part, uint32_t us)
 {
-    widen(m, shift);
+    widen_messages(m, shift);
     /* the member's parts may be wider than the given one */
     part = (uint32_t) ((uint64_t) part >> (m->shift - shift));
     if (reach(join, m, part) < 0)
@@ -391,7 +391,7 @@ static int add_part(struct join *join, struct join_messages *m,
         return 0;
     }
     if (number >> m->shift >= JOIN_MESSAGE_PARTS)
-        widen(m, shift_of(number));
+        widen_messages(m, shift_of(number));
     return join_messages_put(join, m, m->shift, (uint32_t) (number >> m->shift),
                              us);
 }
@@ -400,7 +400,7 @@ static int add_part(struct join *join, struct join_messages *m,
 static int merge_parts(struct join *join, struct join_messages *into,
                        const struct join_messages *from)
 {
-    widen(into, from->shift);
+    widen_messages(into, from->shift);
     for (uint32_t k = 0; k < from->room; k++)
         if (from->us[k] &&
             join_messages_put(join, into, from->shift, k, from->us[k]) < 0)

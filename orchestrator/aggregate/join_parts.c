@@ -693,22 +693,22 @@ int join_stray_add(struct join *join, const struct join_stray *stray)
     return 0;
 }
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
     return a < b ? -1 : a > b;
 }
 
 int join_stray_order(const struct join_stray *x, const struct join_stray *y)
 {
-    int order = compare(x->comm, y->comm);
+    int order = compare_numbers(x->comm, y->comm);
 
     if (!order)
-        order = compare(x->func, y->func);
+        order = compare_numbers(x->func, y->func);
     if (!order)
-        order = compare(x->sn, y->sn);
+        order = compare_numbers(x->sn, y->sn);
     if (!order)
-        order = compare(x->row.bytes, y->row.bytes);
-    return order ? order : compare(x->rank, y->rank);
+        order = compare_numbers(x->row.bytes, y->row.bytes);
+    return order ? order : compare_numbers(x->rank, y->rank);
 }
 
 /* Equal records are in the order in which they came, so that the first one
@@ -718,7 +718,7 @@ static int by_arrival(const void *a, const void *b)
     const struct join_stray *x = a, *y = b;
     int order = join_stray_order(x, y);
 
-    return order ? order : compare(x->seq, y->seq);
+    return order ? order : compare_numbers(x->seq, y->seq);
 }
 
 /* Takes back what join_add counted for a record that is a repetition. */

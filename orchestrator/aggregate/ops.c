@@ -197,7 +197,8 @@ static void put_op(struct ops_columns *columns, size_t i, const struct jp_op *o)
 }
 
 /* Packs the first n operations. Returns the bytes used. */
-static size_t pack(const struct ops_columns *columns, size_t n, uint8_t *out)
+static size_t pack_columns(const struct ops_columns *columns, size_t n,
+                           uint8_t *out)
 {
     uint8_t *const from = out;
 
@@ -323,7 +324,8 @@ static int pack_pending(struct jp_ops *ops)
         VECTOR_DOUBLE(ops->starts, ops->n_starts) < 0)
         return -1;
     ops->starts[ops->n_starts++] = ops->used;
-    ops->used += pack(ops->pending, ops->n_pending, ops->bytes + ops->used);
+    ops->used +=
+        pack_columns(ops->pending, ops->n_pending, ops->bytes + ops->used);
     ops->n_pending = 0;
     return 0;
 }
@@ -341,7 +343,7 @@ static int begin_run(struct jp_ops *ops, const struct jp_op *op)
 }
 
 /* Extends the range of dump times; 0 is no time. */
-static void widen(struct jp_ops *ops, uint64_t first, uint64_t last)
+static void widen_span(struct jp_ops *ops, uint64_t first, uint64_t last)
 {
     if (first && (!ops->dump_first || first < ops->dump_first))
         ops->dump_first = first;
@@ -445,7 +447,7 @@ int ops_add(struct jp_ops *ops, const struct jp_op *op)
     if (ops->n_pending == OPS_CHUNK && pack_pending(ops) < 0)
         return -1;
     put_op(ops->pending, ops->n_pending++, op);
-    widen(ops, op->dump_min_us, op->dump_min_us);
+    widen_span(ops, op->dump_min_us, op->dump_min_us);
     stretch(ops, op);
     run->n++;
     ops->n++;
@@ -498,7 +500,7 @@ int ops_take(struct jp_ops *into, struct jp_ops *from, const uint32_t *comm_at,
     }
     into->n += from->n;
     into->packed += from->packed;
-    widen(into, from->dump_first, from->dump_last);
+    widen_span(into, from->dump_first, from->dump_last);
     if (ops_run_us(from) > into->run_us)
         into->run_us = ops_run_us(from);
     /* now owned by the other one */

@@ -370,7 +370,7 @@ static bool settle_event(struct timeline *t, const struct timeline_event *e,
  * series). Operations beyond the first `limit` are left out, as timeline_add
  * leaves them out. Nothing can be added afterwards. False: the bytes are
  * damaged. */
-static bool settle(struct timeline *t, uint64_t n, uint64_t limit)
+static bool settle_timeline(struct timeline *t, uint64_t n, uint64_t limit)
 {
     struct timeline_reader reader;
     struct timeline_event e;
@@ -418,7 +418,7 @@ static bool get_events(struct jpr_in *in, struct timeline *t, uint64_t limit)
     t->used = size;
     t->room = size + 1;
     /* nothing of the operations is trusted before this */
-    if (!settle(t, n, limit))
+    if (!settle_timeline(t, n, limit))
         return false;
     /* operations beyond the limit were left out */
     less = realloc(t->bytes, t->used + 1); /* shrinks */

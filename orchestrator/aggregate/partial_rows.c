@@ -296,7 +296,7 @@ static void put_chunk(struct jpr_out *out, const void *arg)
     put_stamps(out, c);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
 
@@ -315,14 +315,14 @@ static void prepare(struct chunk *c)
         c->sizes[i] = c->rows[i]->bytes;
         c->derived = c->derived && c->rows[i]->exec_max < JOIN_LONG_US;
     }
-    qsort(c->sizes, c->n, sizeof(*c->sizes), compare);
+    qsort(c->sizes, c->n, sizeof(*c->sizes), compare_rows);
     for (size_t i = 0; i < c->n; i++)
         if (i == 0 || c->sizes[i] != c->sizes[kept - 1])
             c->sizes[kept++] = c->sizes[i];
     c->n_sizes = kept;
     for (size_t i = 0; i < c->n; i++) {
         const uint64_t *at = bsearch(&c->rows[i]->bytes, c->sizes, kept,
-                                     sizeof(*c->sizes), compare);
+                                     sizeof(*c->sizes), compare_rows);
 
         c->size_at[i] = (uint16_t) (at - c->sizes);
     }

@@ -104,7 +104,7 @@ struct sortable {
     bool seen;     /* it has members */
 };
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
     return a < b ? -1 : a > b;
 }
@@ -114,21 +114,21 @@ static int by_type_and_id(const void *a, const void *b)
     const struct sortable *sx = a, *sy = b;
     const struct join_comm *x = sx->comm, *y = sy->comm;
     /* those without members come last, so that the result can leave them out */
-    int order = compare(!sx->seen, !sy->seen);
+    int order = compare_numbers(!sx->seen, !sy->seen);
 
     if (!order)
-        order = compare(comm_type_of(x->n_ranks, x->nnodes),
-                        comm_type_of(y->n_ranks, y->nnodes));
+        order = compare_numbers(comm_type_of(x->n_ranks, x->nnodes),
+                                comm_type_of(y->n_ranks, y->nnodes));
     if (!order)
         order = strcmp(x->id, y->id);
     if (!order)
         order = strcmp(x->name ? x->name : "", y->name ? y->name : "");
     if (!order)
-        order = compare(x->n_ranks, y->n_ranks);
+        order = compare_numbers(x->n_ranks, y->n_ranks);
     if (!order)
-        order = compare(x->nnodes, y->nnodes);
+        order = compare_numbers(x->nnodes, y->nnodes);
     /* the same id has its shape recorded in one place and guessed in another */
-    return order ? order : compare(x->guessed, y->guessed);
+    return order ? order : compare_numbers(x->guessed, y->guessed);
 }
 
 /* Sorts the communicators and fills comm_at and comm_from. Those with counters
@@ -508,19 +508,19 @@ static int make_ops(struct build *b)
 static int by_pair(const void *a, const void *b)
 {
     const struct jp_p2p *x = a, *y = b;
-    int order = compare(x->comm, y->comm);
+    int order = compare_numbers(x->comm, y->comm);
 
     if (!order)
-        order = compare(x->src, y->src);
+        order = compare_numbers(x->src, y->src);
     if (!order)
-        order = compare(x->dst, y->dst);
+        order = compare_numbers(x->dst, y->dst);
     return order ? order : strcmp(x->func, y->func);
 }
 
 /* Counts the gaps in the ranks' numbers of Send and Recv. No other rank has
  * such a record, so a gap is lost or filtered. If the two sides of a pair
  * differ in number it is lost, because a filter on sizes treats both alike. */
-static void expect(struct build *b)
+static void expect_records(struct build *b)
 {
     const struct jp_result *r = b->result;
 
@@ -572,7 +572,7 @@ static int make_p2p(struct build *b)
     }
     if (r->n_p2p)
         qsort(r->p2p, r->n_p2p, sizeof(*r->p2p), by_pair);
-    expect(b);
+    expect_records(b);
     return 0;
 }
 

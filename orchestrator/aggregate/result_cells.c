@@ -57,7 +57,7 @@ static inline uint32_t cell_of(const struct cells *c, size_t i)
 
 /* Switches to wide numbers of cells, because operation i has one beyond 16
  * bits. 0, or -1: no memory. */
-static int widen(struct cells *c, size_t i)
+static int widen_cell(struct cells *c, size_t i)
 {
     uint32_t *wide = reallocarray(NULL, c->r->n_ops + 1, sizeof(*wide));
 
@@ -85,7 +85,7 @@ static int assign(struct cells *c)
         uint32_t cell;
 
         if (find_cell(c, op, &cell) < 0 ||
-            (cell > UINT16_MAX && !c->of_op_wide && widen(c, i) < 0))
+            (cell > UINT16_MAX && !c->of_op_wide && widen_cell(c, i) < 0))
             return -1;
         if (c->of_op_wide)
             c->of_op_wide[i] = cell;
@@ -307,7 +307,7 @@ static int fill_all(struct cells *c, bool beside)
 }
 
 /* sum(busbw * time) / sum(time). Without times, the plain mean. */
-static void weigh(struct cells *c)
+static void weigh_cells(struct cells *c)
 {
     for (size_t i = 0; i < c->r->n_cells; i++) {
         struct jp_cell *cell = &c->r->cells[i];
@@ -366,7 +366,7 @@ static int cells_fill(struct cells *c, bool beside)
 {
     if (fill_all(c, beside) < 0)
         return -1;
-    weigh(c);
+    weigh_cells(c);
     if (c->r->n_cells)
         qsort(c->r->cells, c->r->n_cells, sizeof(*c->r->cells), by_kind);
     return 0;
@@ -408,7 +408,7 @@ static bool is_next(struct series *last, const struct jp_op *op)
 }
 
 /* Chooses the slices. False: no operation has a time. */
-static bool cut(struct slices *s)
+static bool cut_slices(struct slices *s)
 {
     uint64_t lo = s->r->ops->dump_first, hi = s->r->ops->dump_last, span;
     size_t series = s->r->ops->n_runs * (s->r->n_phases ? s->r->n_phases : 1);
@@ -478,7 +478,7 @@ static void flush(struct slices *s)
 
 /* Counts how many windows each slice will have: one for each series and phase
  * with an operation in it. */
-static void count(struct slices *s)
+static void count_slices(struct slices *s)
 {
     struct series last = {UINT32_MAX, UINT32_MAX};
 
@@ -545,10 +545,10 @@ static int make_windows(struct build *b)
     s->r = b->result;
     s->reader.ops = b->result->ops;
     s->phases = s->r->n_phases + 2;
-    if (cut(s)) {
+    if (cut_slices(s)) {
         s->now = calloc(s->n * s->phases, sizeof(*s->now));
         if (s->now)
-            count(s);
+            count_slices(s);
         rc = s->now ? lay_out_windows(s) : -1;
         if (rc == 0)
             fill_windows(s);
@@ -568,7 +568,7 @@ struct beside {
     int rc;
 };
 
-static void *work(void *arg)
+static void *work_on_windows(void *arg)
 {
     struct beside *beside = arg;
 
@@ -584,7 +584,7 @@ static struct cells *assign_beside(struct build *b, int *rc)
     struct cells *cells;
     pthread_t thread;
 
-    if (pthread_create(&thread, NULL, work, &windows) != 0) {
+    if (pthread_create(&thread, NULL, work_on_windows, &windows) != 0) {
         *rc = make_windows(b);
         return cells_create(b);
     }

@@ -42,7 +42,7 @@ struct way {
 };
 
 /* Reports progress. False: the caller's progress function stopped it. */
-static bool ask(struct scout *s)
+static bool ask_progress(struct scout *s)
 {
     const struct jp_aggregate_options *o = s->options;
 
@@ -65,7 +65,7 @@ static int take_records(void *arg, const struct record *records, size_t n)
             timeline_add(w->timeline, &records[i]) < 0)
             return -1;
     }
-    return w->asks && !ask(w->scout) ? 1 : 0;
+    return w->asks && !ask_progress(w->scout) ? 1 : 0;
 }
 
 /* The sink's callback for counters, which have no times. */
@@ -122,7 +122,7 @@ static bool peek(struct scout *s, struct reader_states *states)
     bool several = false;
 
     /* neighbours are mostly of one node, so the last file comes second */
-    for (size_t k = 0; k < most && !several && ask(s); k++) {
+    for (size_t k = 0; k < most && !several && ask_progress(s); k++) {
         size_t at = k % 2 ? most - 1 - k / 2 : k / 2;
         struct timeline *t = read_log(
             s, states, &s->walk->logs[most > 1 ? at * (n - 1) / (most - 1) : 0],
@@ -187,12 +187,12 @@ static void scout_logs(struct scout *s, bool asks)
 
     while (states && !atomic_load(&s->stop) &&
            (i = atomic_fetch_add(&s->next, 1)) < s->walk->n_logs)
-        if (!asks || ask(s))
+        if (!asks || ask_progress(s))
             take_turn(s, states, i, asks);
     reader_states_destroy(states);
 }
 
-static void *work(void *arg)
+static void *read_timelines(void *arg)
 {
     scout_logs(arg, false);
     return NULL;
@@ -205,7 +205,7 @@ static void run_all(struct scout *s, unsigned n)
     unsigned started = 0;
 
     while (started + 1 < n && started < MAX_THREADS &&
-           pthread_create(&more[started], NULL, work, s) == 0)
+           pthread_create(&more[started], NULL, read_timelines, s) == 0)
         started++;
     scout_logs(s, true);
     for (unsigned i = 0; i < started; i++)

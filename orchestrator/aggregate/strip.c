@@ -70,7 +70,7 @@ static void add_us(uint32_t *us, uint64_t more)
 
 /* Doubles the width of the bins. Bins begin at multiples of their width, so an
  * odd first bin is the second half of its new bin. */
-static void widen(struct strip *s)
+static void widen_bins(struct strip *s)
 {
     unsigned odd = s->first & 1, n = (s->n + odd + 1) / 2;
 
@@ -116,7 +116,7 @@ static void cover(struct strip *s, uint64_t from, uint64_t last_us)
     uint64_t first, last;
 
     /* first and last number of the bins that are needed */
-    for (;; widen(s)) {
+    for (;; widen_bins(s)) {
         first = from >> s->shift;
         last = last_us >> s->shift;
         if (s->n && first > s->first)
@@ -340,7 +340,7 @@ int strip_join(struct strip *into, const struct strip *from)
         return 0;
     /* bins of the wider width hold whole bins of the other */
     while (into->shift < from->shift)
-        widen(into);
+        widen_bins(into);
     cover(into, from->first << from->shift,
           ((from->first + from->n) << from->shift) - 1);
     for (unsigned k = 0; k < from->n_keys; k++) {

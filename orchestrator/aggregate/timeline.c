@@ -1,7 +1,7 @@
 /* timeline.c - what a process did: each operation, up to a limit.
  *
  * timeline.h has the ideas. A timeline is packed as bytes, operation by
- * operation (put), each as differences to the operation before it in its
+ * operation (put_event), each as differences to the operation before it in its
  * series. timeline_next unpacks them again. */
 #include "orchestrator/aggregate/timeline.h"
 
@@ -165,8 +165,8 @@ static inline uint8_t *put_delta(uint8_t *at, uint64_t value, uint64_t base)
 }
 
 /* Packs an operation and keeps what the next one of its series refers to. */
-static void put(struct timeline *t, struct timeline_series *s,
-                const struct record *r)
+static void put_event(struct timeline *t, struct timeline_series *s,
+                      const struct record *r)
 {
     uint64_t seen = r->end_us > r->start_us ? r->end_us - r->start_us : 0;
     uint8_t *at = t->bytes + t->used;
@@ -244,14 +244,14 @@ int timeline_add(struct timeline *t, const struct record *r)
         return -1;
     if (r->series && !is_known)
         *known = (struct timeline_known){r->series, (uint32_t) (s - t->series)};
-    put(t, s, r);
+    put_event(t, s, r);
     t->n++;
     return 0;
 }
 
 /* Appends the next one's operations; timed: with start and end. 0 or -1. */
-static int append(struct timeline *into, const struct timeline *next,
-                  bool timed)
+static int append_series(struct timeline *into, const struct timeline *next,
+                         bool timed)
 {
     struct timeline_reader reader;
     struct timeline_event e;
@@ -294,7 +294,7 @@ int timeline_join(struct timeline *into, const struct timeline *next)
 
     into->strip = NULL; /* both take over the next one's */
     into->intervals = NULL;
-    rc = append(into, next, true);
+    rc = append_series(into, next, true);
     into->strip = strip;
     into->intervals = intervals;
     if (rc == 0 && strip && next->strip) {
@@ -317,7 +317,7 @@ struct timeline *timeline_order(const struct timeline *timed)
     order->pid = timed->pid;
     order->instance = timed->instance;
     memcpy(order->host, timed->host, sizeof(order->host));
-    if (append(order, timed, false) == 0)
+    if (append_series(order, timed, false) == 0)
         return order;
     timeline_destroy(order);
     return NULL;

@@ -51,7 +51,7 @@ static const struct cmd_options command_line = {
 };
 
 /* Asks Slurm's controller. A callback of metricscollect_run. */
-static bool ask(void *arg, uint64_t number, struct metricscollect_job *out)
+static bool ask_job(void *arg, uint64_t number, struct metricscollect_job *out)
 {
     /* too large for the stack */
     static struct slurmjob job;
@@ -169,7 +169,7 @@ int cmd_metrics(int argc, char **argv)
                                 .series = site.series,
                                 .user_series = site.user_series,
                                 .node_series = site.node_series,
-                                .ask = site.ask_slurm ? ask : NULL};
+                                .ask = site.ask_slurm ? ask_job : NULL};
     rc = add_commands(&tables);
     c.tables = tables.at;
     if (rc < 0 && error_set(&err, "out of memory"))

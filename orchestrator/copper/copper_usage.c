@@ -386,7 +386,7 @@ static int take_observed(const struct walk *w, const char *path)
 }
 
 /* Merges the two entries of a path that was both found and observed. */
-static void merge(struct jp_copper *c)
+static void merge_entries(struct jp_copper *c)
 {
     size_t kept = 0;
 
@@ -471,7 +471,7 @@ static int compare_files(struct copper_build *b)
     }
     free(paths);
     if (rc == 0)
-        merge(c);
+        merge_entries(c);
     return rc;
 }
 

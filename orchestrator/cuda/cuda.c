@@ -30,7 +30,7 @@ struct files {
 };
 
 /* A callback of type treewalk_see. */
-static int see(void *arg, const struct treewalk_entry *entry)
+static int see_file(void *arg, const struct treewalk_entry *entry)
 {
     static const char end[] = CUDA_FILE_END;
     size_t len = strlen(entry->name), tail = sizeof(end) - 1;
@@ -340,7 +340,7 @@ int cuda_load(const char *raw, struct jp_cuda **out, struct jp_error *err)
         *out = NULL;
         return 0;
     }
-    if (treewalk(fd, raw, DEPTH, see, &f) < 0 || f.failed)
+    if (treewalk(fd, raw, DEPTH, see_file, &f) < 0 || f.failed)
         rc = -1;
     if (rc == 0 && f.n) {
         cuda = calloc(1, sizeof(*cuda));

@@ -455,7 +455,7 @@ static unsigned nodes_there(void)
 
 /* Runs the step and evaluates the answers. srun's own messages are shown only
  * if it has failed, and only the first ones. */
-static void ask(struct asked *a)
+static void ask_nodes(struct asked *a)
 {
     struct doctor *d = a->doctor;
     char *argv[ARGS_MAX + 1] = {NULL}, *said = NULL, *rest, *line;
@@ -517,7 +517,7 @@ void doctor_nodes(struct doctor *d)
         doctor_add(d, DOCTOR_FAIL, NODES, "", "%s", err.text);
     } else {
         a.dir = probe.path;
-        ask(&a);
+        ask_nodes(&a);
         probe_close(&probe, NULL);
     }
 }

@@ -229,7 +229,7 @@ static void take_site(const struct jp_sitefile *site, struct history_sink *sink)
 }
 
 /* Returns -1 to continue, otherwise an exit status. */
-static int parse(int argc, char **argv, struct arguments *a)
+static int parse_arguments(int argc, char **argv, struct arguments *a)
 {
     const struct sitefile_value *accounts;
     struct jp_error err;
@@ -277,7 +277,7 @@ struct work {
 };
 
 /* Handles one step of the history. A callback of history_read. */
-static int see(void *arg, const struct history_step *step, int64_t uid)
+static int see_step(void *arg, const struct history_step *step, int64_t uid)
 {
     struct work *w = arg;
     int rc = history_sum_add(w->sum, step, uid);
@@ -292,7 +292,7 @@ static int see(void *arg, const struct history_step *step, int64_t uid)
 }
 
 /* A callback of history_read. */
-static int begin(void *arg, int64_t uid, size_t users)
+static int begin_user(void *arg, int64_t uid, size_t users)
 {
     struct work *w = arg;
 
@@ -330,8 +330,8 @@ static int read_all(struct work *w, char **paths, int n,
     /* a user's folder may exceed its limit while it is rotated */
     uint64_t four = num_mul(a->sink.max_bytes, 4);
     uint64_t least = history_limits[HISTORY_LEFT_BYTES].user;
-    struct history_reader reader = {.see = see,
-                                    .begin = begin,
+    struct history_reader reader = {.see = see_step,
+                                    .begin = begin_user,
                                     .leave = leave_out,
                                     .say = print_note,
                                     .arg = w,
@@ -350,8 +350,8 @@ static int read_all(struct work *w, char **paths, int n,
 
 /* Prints the requested form of the tables. Returns -1 and err if the output
  * failed. */
-static int print(const struct work *w, const struct history_seen *seen,
-                 struct jp_error *err)
+static int print_tables(const struct work *w, const struct history_seen *seen,
+                        struct jp_error *err)
 {
     const struct arguments *a = w->a;
     const struct history_about about = {
@@ -397,7 +397,7 @@ static void tell_empty(const struct work *w, const char *path,
 }
 
 /* Shows the tables; writes that for other tools, if out is open for it. */
-static int show(struct work *w, char **paths, int n, FILE *out)
+static int show_tables(struct work *w, char **paths, int n, FILE *out)
 {
     struct history_seen seen = {0};
 
@@ -411,7 +411,7 @@ static int show(struct work *w, char **paths, int n, FILE *out)
           w->a->exclude || w->a->drain) &&
          (history_sum_totals(w->sum)->steps ||
           !(w->a->exclude || w->a->drain))) &&
-        print(w, &seen, &w->err) < 0)
+        print_tables(w, &seen, &w->err) < 0)
         return JP_EXIT_IO;
     if (history_sum_totals(w->sum)->steps)
         return JP_EXIT_OK;
@@ -433,9 +433,9 @@ static int show_history(struct arguments *a, char **paths, int n)
         history_sum_destroy(w.sum);
         return cmd_args_fail("history", JP_EXIT_USAGE, &w.err);
     } else if (!a->table) {
-        rc = show(&w, paths, n, NULL);
+        rc = show_tables(&w, paths, n, NULL);
     } else if (fileio_output_open(&file, a->table, &w.err) == 0) {
-        rc = show(&w, paths, n, file.stream);
+        rc = show_tables(&w, paths, n, file.stream);
         /* an incomplete file never replaces an older one */
         if (rc == JP_EXIT_IO)
             fileio_temp_abort(&file);
@@ -461,8 +461,8 @@ static int tell_user(struct arguments *a)
 {
     const struct history_about about = {.form = HISTORY_AS_TOLD, .top = -1};
     struct work w = {.a = a};
-    struct history_reader reader = {.see = see,
-                                    .begin = begin,
+    struct history_reader reader = {.see = see_step,
+                                    .begin = begin_user,
                                     .leave = leave_out,
                                     .arg = &w,
                                     .max_bytes = TELL_BYTES};
@@ -540,7 +540,7 @@ static int run_command(int argc, char **argv)
                  .votes = (uint64_t) limits[LIMIT_VOTES].value,
                  .changed = limits[LIMIT_CHANGED].value}};
     struct jp_error err;
-    int rc = parse(argc, argv, &a);
+    int rc = parse_arguments(argc, argv, &a);
 
     if (rc < 0 && a.schema)
         rc = history_schema_put(stdout, &err) < 0 || fflush(stdout) != 0

@@ -569,9 +569,9 @@ static int take_value(struct scan *s, const struct history_field *f, void *base)
 
 /* Finds a member. Tries next first, because most lines keep the table's
  * order. */
-static const struct history_field *find(const struct history_field *table,
-                                        const struct history_field *next,
-                                        struct history_text key)
+static const struct history_field *find_field(const struct history_field *table,
+                                              const struct history_field *next,
+                                              struct history_text key)
 {
     /* one comparison for most members instead of 40 */
     const struct history_field *f = next;
@@ -604,7 +604,7 @@ static int take_object(struct scan *s, const struct history_field *table,
             return -1;
         if (!take_char(s, ':'))
             return wrong(s, s->at, "needs a colon");
-        f = find(table, next, key);
+        f = find_field(table, next, key);
         /* an unknown member */
         if (!f) {
             /* of a newer release, or of another program */

@@ -105,7 +105,7 @@ static struct history_text over(const struct summary_network *row)
 }
 
 /* Whether both texts are equal. */
-static bool same(struct history_text a, struct history_text b)
+static bool is_same_text(struct history_text a, struct history_text b)
 {
     return a.len == b.len && memcmp(a.at, b.at, a.len) == 0;
 }
@@ -126,8 +126,9 @@ static void add_nets(struct history_step *step, const struct summary_file *s)
         size_t n = 0;
 
         /* the entry of this network and function */
-        while (n < step->n_nets && (!same(step->nets[n].over, net.over) ||
-                                    !same(step->nets[n].coll, net.coll)))
+        while (n < step->n_nets &&
+               (!is_same_text(step->nets[n].over, net.over) ||
+                !is_same_text(step->nets[n].coll, net.coll)))
             n++;
         if (n == HISTORY_NETS || !isfinite(net.busbw_gbs) || !isfinite(time) ||
             (n < step->n_nets && time <= most[n]))
@@ -150,7 +151,7 @@ static void add_pairs(struct history_step *step, const struct summary_file *s)
                                     .busbw_gbs = real_of(row->busbw_gbs)};
 
         if (step->n_pairs < HISTORY_PAIRS && pair.from.len && pair.to.len &&
-            !same(pair.from, pair.to) && isfinite(pair.busbw_gbs) &&
+            !is_same_text(pair.from, pair.to) && isfinite(pair.busbw_gbs) &&
             !strcmp(row->func, "Send"))
             step->pairs[step->n_pairs++] = pair;
     }
@@ -247,7 +248,7 @@ static void add_program(struct history_step *step, const struct summary_file *s)
 }
 
 /* Fills the step from summary.json. The step borrows its strings. */
-static void fill(struct history_step *step, const struct summary_file *s)
+static void fill_step(struct history_step *step, const struct summary_file *s)
 {
     size_t len = strlen(s->job.nodelist);
 
@@ -300,7 +301,7 @@ static int make_line(const char *step_dir, char **line, size_t *len,
             error_set(err, "out of memory");
     } else {
         history_step_init(step);
-        fill(step, &summary);
+        fill_step(step, &summary);
         /* a report of `jobprof aggregate` */
         if (step->job == UINT64_MAX || step->time_us == UINT64_MAX)
             error_set(err, "%s: does not belong to a job", step_dir);

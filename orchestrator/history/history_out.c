@@ -365,7 +365,8 @@ struct filling {
 };
 
 /* Adds a value to the set. A callback of history_sum_metric. */
-static void fill(void *arg, const char *first, const char *second, double value)
+static void fill_metric(void *arg, const char *first, const char *second,
+                        double value)
 {
     struct filling *f = arg;
     const struct series row = {first, second, value};
@@ -387,7 +388,7 @@ static int put_metrics(const struct history_sum *sum,
     /* one pass over the sums for each metric */
     for (int m = 0; m < HISTORY_METRICS; m++) {
         f.table = &metrics[m];
-        history_sum_metric(sum, (enum history_metric) m, fill, &f);
+        history_sum_metric(sum, (enum history_metric) m, fill_metric, &f);
     }
     rc = f.is_out_of_memory ? error_set(err, "out of memory")
                             : metrics_write(&f.set, &how, out, NULL, err);

@@ -416,7 +416,7 @@ static bool is_lines(const char *name)
 }
 
 /* Lists the line files of a folder, newest first; *n of them. NULL: none. */
-static struct entry *list(struct reading *r, int fd, size_t *n)
+static struct entry *list_entries(struct reading *r, int fd, size_t *n)
 {
     int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = copy < 0 ? NULL : fdopendir(copy);
@@ -509,7 +509,7 @@ static void read_user(struct reading *r, int dir, const char *folder,
         size_t n;
 
         r->again = i > 0;
-        entries = list(r, dir, &n);
+        entries = list_entries(r, dir, &n);
         any = 0;
         for (size_t k = 0; k < n; k++) {
             if (r->rc == 0 && !r->is_stopped)
@@ -554,7 +554,7 @@ static int by_wanted(const void *a, const void *b)
 static uint64_t folder_bytes(struct reading *r, int fd)
 {
     size_t n;
-    struct entry *entries = list(r, fd, &n);
+    struct entry *entries = list_entries(r, fd, &n);
     uint64_t sum = 0;
 
     for (size_t i = 0; i < n; i++) {

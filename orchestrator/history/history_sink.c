@@ -238,7 +238,7 @@ static void trim(const struct place *p)
 }
 
 /* Appends the whole line or nothing. */
-static int append(int fd, off_t size, const char *line, size_t len)
+static int append_line(int fd, off_t size, const char *line, size_t len)
 {
     char last = '\n';
     int kept;
@@ -285,7 +285,7 @@ static int write_locked(const struct place *p, const char *line, size_t len,
     if (fd < 0)
         return -1;
     size = (uint64_t) st.st_size;
-    rc = append(fd, st.st_size, line, len);
+    rc = append_line(fd, st.st_size, line, len);
     if (rc < 0)
         error_set(err, "%s/%s: %m", p->path, p->name);
     /* after each PART_LEAST bytes, because it lists the folder */

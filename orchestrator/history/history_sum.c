@@ -86,7 +86,7 @@ static const char *const kinds[] = {JP_FINDING_KINDS(KIND)};
 
 /* Returns an element that has been added, or NULL: no memory, which is kept in
  * s->failed. */
-static void *append(struct history_sum *s, void *element)
+static void *append_element(struct history_sum *s, void *element)
 {
     s->failed |= !element;
     return element;
@@ -94,12 +94,12 @@ static void *append(struct history_sum *s, void *element)
 
 /* Appends a zeroed element; NULL without memory. */
 #define APPEND(s, array)                                                       \
-    append(s, VECTOR_ADD((s)->array.at, (s)->array.n, (s)->array.room))
+    append_element(s, VECTOR_ADD((s)->array.at, (s)->array.n, (s)->array.room))
 
 /* Enters the last element of an array of n into its table. Returns false
  * without memory. */
-static bool enter(struct history_sum *s, struct hash_table *table,
-                  uint64_t hash, size_t n)
+static bool enter_element(struct history_sum *s, struct hash_table *table,
+                          uint64_t hash, size_t n)
 {
     bool entered = n < HASH_NONE &&
                    hash_add(table, hash, (uint32_t) (n - 1)) == 0;
@@ -338,7 +338,7 @@ static struct job *find_job(struct history_sum *s, uint32_t user,
             return job;
     }
     job = APPEND(s, jobs);
-    if (!job || !enter(s, &s->job_table, hash, s->jobs.n))
+    if (!job || !enter_element(s, &s->job_table, hash, s->jobs.n))
         return NULL;
     *job = (struct job){.number = number,
                         .user = user,
@@ -403,7 +403,7 @@ static void add_rank(struct history_sum *s, const struct history_step *step,
     }
     if (!r) {
         r = take_part(s, HISTORY_LEFT_RANKS, 1) ? APPEND(s, ranks) : NULL;
-        if (!r || !enter(s, &s->rank_table, hash, s->ranks.n))
+        if (!r || !enter_element(s, &s->rank_table, hash, s->ranks.n))
             return;
         *r = *key;
     }
@@ -500,7 +500,7 @@ static void add_pair(struct history_sum *s, const struct history_step *step,
     }
     if (!pair) {
         pair = take_part(s, HISTORY_LEFT_PAIRS, 1) ? APPEND(s, pairs) : NULL;
-        if (!pair || !enter(s, &s->pair_table, hash, s->pairs.n))
+        if (!pair || !enter_element(s, &s->pair_table, hash, s->pairs.n))
             return;
         *pair = (struct pair){.from = from, .to = to, .first = t, .last = t};
     }

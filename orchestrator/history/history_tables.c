@@ -383,8 +383,8 @@ static int by_time(const void *a, const void *b)
     return (x->steps < y->steps) - (x->steps > y->steps);
 }
 
-static void sort(struct history_sum *s, enum history_top top,
-                 int (*order)(const void *, const void *))
+static void sort_rows(struct history_sum *s, enum history_top top,
+                      int (*order)(const void *, const void *))
 {
     qsort(s->rows[top], s->n_rows[top], sizeof(struct history_row), order);
 }
@@ -425,7 +425,7 @@ static void make_nodes(struct history_sum *s)
         judge_node(s, node, row);
     }
     if (rows)
-        sort(s, HISTORY_TOP_NODES, by_chance);
+        sort_rows(s, HISTORY_TOP_NODES, by_chance);
 }
 
 /* Makes the table of ranks. */
@@ -447,7 +447,7 @@ static void make_ranks(struct history_sum *s)
             .time_us = r->time_us};
     }
     if (rows)
-        sort(s, HISTORY_TOP_RANKS, by_wait);
+        sort_rows(s, HISTORY_TOP_RANKS, by_wait);
 }
 
 /* Orders jobs by waiting time, most first; the argument is the array. */
@@ -568,8 +568,8 @@ static void make_groups(struct history_sum *s)
         return;
     s->totals.users = s->n_rows[HISTORY_TOP_USERS];
     s->totals.accounts = s->n_rows[HISTORY_TOP_ACCOUNTS];
-    sort(s, HISTORY_TOP_USERS, by_time);
-    sort(s, HISTORY_TOP_ACCOUNTS, by_time);
+    sort_rows(s, HISTORY_TOP_USERS, by_time);
+    sort_rows(s, HISTORY_TOP_ACCOUNTS, by_time);
 }
 
 /* Fits a straight line through the steps of a pair and tests whether its slope
@@ -619,7 +619,7 @@ static void make_pairs(struct history_sum *s)
         s->n_rows[HISTORY_TOP_PAIRS]++;
     }
     if (rows)
-        sort(s, HISTORY_TOP_PAIRS, by_chance);
+        sort_rows(s, HISTORY_TOP_PAIRS, by_chance);
 }
 
 /* --- series of metrics ---------------------------------------------------- */

@@ -213,7 +213,7 @@ static char *format_json(const struct alert *alert,
 
 /* Writes line and line end in a single write, so that concurrent appends do not
  * mix. Errors are ignored: the log has the line as well. */
-static void append(const struct alert *alert, const char *json)
+static void append_alert(const struct alert *alert, const char *json)
 {
     char *path = text_format("%s/" LIVE_ALERTS, alert->place.dir);
     char *line = text_format("%s\n", json);
@@ -283,7 +283,7 @@ static bool is_ending(const struct alert *alert)
 }
 
 /* Prints the line on srun's terminal, and counts it. */
-static void print(struct alert *alert, const char *line)
+static void print_alert(struct alert *alert, const char *line)
 {
     const struct alert_place *place = &alert->place;
 
@@ -439,11 +439,11 @@ void alert_print(struct alert *alert, const struct alert_event *event)
     /* The limits concern the terminal only; the log and the file get every
      * alert. */
     if (alert->said < ALERT_OF_HANG && alert->job_lines < ALERT_OF_JOB)
-        print(alert, line);
+        print_alert(alert, line);
     if (alert->place.log)
         alert->place.log(alert->place.log_arg, line);
     if (json)
-        append(alert, json);
+        append_alert(alert, json);
     if (json && event->news == HUNG_HANGS && on_hang->kind == ONHANG_COMMAND)
         start_command(alert, json);
     /* The next alert belongs to a new hang. */

@@ -422,8 +422,8 @@ static struct watched *add_watched(struct ends *e,
 /* Watches the writer of a recording, which the header names. If it is gone, it
  * is only known that it ended. Returns 0, or -1: no memory, or the file cannot
  * be written. */
-static int watch(struct ends *e, const struct recfile_process *is,
-                 struct jp_error *err)
+static int watch_process(struct ends *e, const struct recfile_process *is,
+                         struct jp_error *err)
 {
     const struct ownproc_name name = {.root = e->place.root,
                                       .pid = is->pid,
@@ -563,7 +563,7 @@ static int look_at_files(struct ends *e, struct jp_error *err)
             w->error_name = NULL;
         }
         if (is.known && is.start && e->n < WATCHED_MAX && !is_known(e, &is) &&
-            watch(e, &is, err) < 0)
+            watch_process(e, &is, err) < 0)
             rc = -1;
     }
     return rc;
@@ -633,7 +633,7 @@ static void watch_folder(struct ends *e)
 }
 
 /* Reads the folder if it has changed: a recording is made once. */
-static int scan(struct ends *e, struct jp_error *err)
+static int scan_folder(struct ends *e, struct jp_error *err)
 {
     struct stat st;
     struct dirent *entry;
@@ -667,7 +667,7 @@ static int take_files(struct ends *e, struct jp_error *err)
 
     while (read(e->inotify, news, sizeof(news)) > 0)
         ;
-    return scan(e, err);
+    return scan_folder(e, err);
 }
 
 /* Takes the ends that have happened, and new files. */
@@ -717,7 +717,7 @@ static int tick(void *state, const struct module_time *now,
         if (e->list[i].state == ENDED &&
             look_at_end(e, &e->list[i], false, err) < 0)
             rc = -1;
-    if (scan(e, err) < 0 || look_at_files(e, err) < 0)
+    if (scan_folder(e, err) < 0 || look_at_files(e, err) < 0)
         rc = -1;
     return rc;
 }
@@ -767,7 +767,7 @@ static void finish(void *state)
     struct ends *e = state;
     struct jp_error err;
 
-    scan(e, &err);
+    scan_folder(e, &err);
     look_at_files(e, &err);
     take_ends(e, &err);
     for (size_t i = 0; i < e->n; i++)

@@ -2,9 +2,10 @@
  *
  * livejoin_look is called each second. It reads the heads of the files
  * (take_head), and only if a node waits or somebody watches, all snapshots
- * (judge). judge joins them into one view, lets hung.c and livestall.c decide,
- * reports the news (alert.c), and requests actions from the nodes through the
- * want file (want). find_late searches for late ranks less often. */
+ * (judge_snapshots). That joins them into one view, lets hung.c and livestall.c
+ * decide, reports the news (alert.c), and requests actions from the nodes
+ * through the want file (write_want). find_late searches for late ranks less
+ * often. */
 #include "orchestrator/live/livejoin.h"
 
 #include <dirent.h>
@@ -355,7 +356,7 @@ static void put_evidence(FILE *out, const struct livejoin *join,
 
 /* Writes the want file: all nodes write sooner, and these communicators first.
  * Errors are ignored: snapshots then come at the usual pace. */
-static void want(struct livejoin *join, const struct jp_hangs *hangs)
+static void write_want(struct livejoin *join, const struct jp_hangs *hangs)
 {
     const struct alert_place *place = &join->place.alert;
     char *path = text_format("%s/" LIVE_WANT, place->dir);
@@ -375,7 +376,7 @@ static void want(struct livejoin *join, const struct jp_hangs *hangs)
 /* --- actions ------------------------------------------------------------- */
 
 /* Takes the action of on_hang when its time has come. */
-static void act(struct livejoin *join, uint64_t now_ms)
+static void act_on_hang(struct livejoin *join, uint64_t now_ms)
 {
     const struct alert_place *place = &join->place.alert;
     uint64_t step;
@@ -421,7 +422,7 @@ static void take_news(struct livejoin *join, const struct livejoin_time *now,
         join->act_ms = 0;
     if (news != HUNG_NO_NEWS)
         print_alert(join, &event);
-    act(join, now->mono_ms);
+    act_on_hang(join, now->mono_ms);
 }
 
 /* Looks for a stall of logs that show only ended operations. A stall is
@@ -503,7 +504,7 @@ static int judge_snapshots(struct livejoin *join, int folder,
         take_news(join, now, &view, news);
         look_at_stall(join, &view);
         if (join->found.stuck.phase != HUNG_QUIET)
-            want(join, &hangs);
+            write_want(join, &hangs);
     }
     free(tasks);
     hangs_sum_fini(&sum);
@@ -560,9 +561,9 @@ static bool is_due(const struct livejoin *join, uint64_t now_ms, bool urgent)
     return !join->looked_ms || now_ms - join->looked_ms >= period;
 }
 
-static int look(struct livejoin *join, int folder,
-                const struct livejoin_time *now, bool urgent,
-                struct jp_error *err)
+static int look_at_nodes(struct livejoin *join, int folder,
+                         const struct livejoin_time *now, bool urgent,
+                         struct jp_error *err)
 {
     uint64_t began_ns = owncost_thread_ns();
     int own = dup(folder);
@@ -603,7 +604,7 @@ int livejoin_look(struct livejoin *join, const struct livejoin_time *now,
     free(path);
     if (folder < 0) /* no node has written yet, or the directory is gone */
         return 0;
-    rc = look(join, folder, now, urgent, err);
+    rc = look_at_nodes(join, folder, now, urgent, err);
     close(folder);
     return rc;
 }

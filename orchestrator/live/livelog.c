@@ -1,6 +1,6 @@
 /* livelog.c - follow a node's logs of ended operations while they grow.
  *
- * livelog_look is the entry: it finds new files (scan), and for each file
+ * livelog_look is the entry: it finds new files (scan_files), and for each file
  * (look_at_file) notes its growth, reads new bytes (read_file), passes whole
  * lines to the profiler's reader (read_lines), takes its records (take_record),
  * and updates the process's state. livelog_fill puts the results into a
@@ -192,7 +192,7 @@ static void add_file(struct livelog *log, const char *name,
     log->files[log->n++] = f;
 }
 
-static void scan(struct livelog *log, const struct livenode_time *now)
+static void scan_files(struct livelog *log, const struct livenode_time *now)
 {
     DIR *dir = opendir(log->place.raw);
     struct dirent *entry;
@@ -647,7 +647,7 @@ int livelog_look(struct livelog *log, const struct livenode_time *now,
     int rc = 0;
 
     if (!log->n || now->last || now->mono_ns - log->scanned_ns >= SCAN_NS)
-        scan(log, now);
+        scan_files(log, now);
     for (size_t i = 0; i < log->n; i++) {
         if (now->last)
             log->files[i]->watch.read_ns = 0;

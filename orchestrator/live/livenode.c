@@ -1,10 +1,10 @@
 /* livenode.c - follow a node's recordings while they grow, and watch its tasks.
  *
- * livenode_look is the entry: it finds new files (scan), and for each file
- * (look_at_file) reads new blocks (read_on), updates counters and rates, looks
- * at the process, and decides its state. livenode_fill puts the results into a
- * snapshot. struct follow is one process. If the profiler writes logs, every
- * call goes to livelog.c instead. */
+ * livenode_look is the entry: it finds new files (scan_files), and for each
+ * file (look_at_file) reads new blocks (read_on), updates counters and rates,
+ * looks at the process, and decides its state. livenode_fill puts the results
+ * into a snapshot. struct follow is one process. If the profiler writes logs,
+ * every call goes to livelog.c instead. */
 #include "orchestrator/live/livenode.h"
 
 #include <dirent.h>
@@ -159,7 +159,7 @@ static void add_file(struct livenode *node, const char *name,
     node->files[node->n++] = f;
 }
 
-static void scan(struct livenode *node, uint64_t now_ns)
+static void scan_files(struct livenode *node, uint64_t now_ns)
 {
     DIR *dir = opendir(node->place.raw);
     struct dirent *entry;
@@ -341,7 +341,7 @@ static void look_at_task(struct livenode *node, struct follow *f,
 
 /* Notes whether the counters moved, and estimates the bytes of ended
  * operations. */
-static void count(struct follow *f, uint64_t now_ns)
+static void count_operation(struct follow *f, uint64_t now_ns)
 {
     const struct recfile_tail *tail = &f->file.tail;
     uint64_t over = num_add(num_add(tail->counts.written, tail->counts.lost),
@@ -420,7 +420,7 @@ static int look_at_file(struct livenode *node, struct follow *f,
         return rc;
     if (jpr_taken(f->file.reader) != before)
         f->grown_ns = now->mono_ns;
-    count(f, now->mono_ns);
+    count_operation(f, now->mono_ns);
     look_at_fronts(f);
     find_oldest(f, now->mono_ns);
     liveusual_look(&f->usual, node->place.times, &f->file, &f->reading.pending,
@@ -470,7 +470,7 @@ int livenode_look(struct livenode *node, const struct livenode_time *now,
     if (node->log)
         return livelog_look(node->log, now, class, err);
     if (!node->n || now->mono_ns - node->scanned_ns >= SCAN_NS)
-        scan(node, now->mono_ns);
+        scan_files(node, now->mono_ns);
     for (size_t i = 0; i < node->n; i++) {
         if (now->last)
             node->files[i]->watch.read_ns = 0;

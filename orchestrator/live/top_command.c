@@ -83,7 +83,7 @@ static void put_text(const char *text)
 
 /* Switches to the alternate screen and reads keys one by one, without echo.
  * Without a terminal as input there are no keys. */
-static void enter(struct screen *s)
+static void enter_screen(struct screen *s)
 {
     struct termios raw;
 
@@ -99,7 +99,7 @@ static void enter(struct screen *s)
 }
 
 /* Restores the terminal, even if it has gone. */
-static void leave(struct screen *s)
+static void leave_screen(struct screen *s)
 {
     put_text(LEAVE);
     if (s->raw)
@@ -107,7 +107,7 @@ static void leave(struct screen *s)
     s->raw = false;
 }
 
-static void measure(struct screen *s)
+static void measure_screen(struct screen *s)
 {
     struct winsize size;
 
@@ -173,10 +173,10 @@ static void give_signals_back(const struct signals *old)
 static void stop(struct screen *s)
 {
     got_stop = 0;
-    leave(s);
+    leave_screen(s);
     /* returns when the shell continues this process */
     raise(SIGSTOP);
-    enter(s);
+    enter_screen(s);
 }
 
 /* --- drawing -------------------------------------------------------------- */
@@ -286,7 +286,7 @@ static void flush(const char *text, unsigned height)
 
 /* Draws the whole screen into memory and writes it at once, which avoids
  * flicker. */
-static void draw(struct screen *s)
+static void draw_screen(struct screen *s)
 {
     char *text = NULL;
     size_t len = 0, n_steps;
@@ -313,7 +313,7 @@ static void draw(struct screen *s)
 /* --- keys ----------------------------------------------------------------- */
 
 /* Moves the selection; the first key selects the first row. */
-static void move(struct screen *s, long by)
+static void move_lines(struct screen *s, long by)
 {
     struct topshow_how *how = &s->top->how;
     long at = how->selected == SIZE_MAX ? (by > 0 ? -1 : 0)
@@ -327,7 +327,7 @@ static void move(struct screen *s, long by)
 
 static void open_node(struct screen *s)
 {
-    draw(s); /* several keys arrived at once; updates the rows */
+    draw_screen(s); /* several keys arrived at once; updates the rows */
     if (!s->nodes || !s->chosen[0])
         return;
     memcpy(s->opened, s->chosen, sizeof(s->opened));
@@ -369,10 +369,10 @@ static void take_letter(struct screen *s, char c)
         s->at++;
         break;
     case 'j':
-        move(s, 1);
+        move_lines(s, 1);
         break;
     case 'k':
-        move(s, -1);
+        move_lines(s, -1);
         break;
     case '\r':
     case '\n':
@@ -399,10 +399,10 @@ static size_t take_escape(struct screen *s, const char *keys, size_t n)
     }
     switch (keys[2]) {
     case 'A':
-        move(s, -1);
+        move_lines(s, -1);
         return 3;
     case 'B':
-        move(s, 1);
+        move_lines(s, 1);
         return 3;
     case 'C':
         open_node(s);
@@ -412,7 +412,7 @@ static size_t take_escape(struct screen *s, const char *keys, size_t n)
         return 3;
     case '5':
     case '6':
-        move(s, keys[2] == '5' ? -page : page);
+        move_lines(s, keys[2] == '5' ? -page : page);
         return n > 3 ? 4 : 3;
     default:
         return 3;
@@ -460,7 +460,7 @@ static void await(struct screen *s, const struct signals *old,
         take_keys(s);
     if (got_stop)
         stop(s);
-    measure(s);
+    measure_screen(s);
 }
 
 /* Whether a step has not ended. */
@@ -480,12 +480,12 @@ static bool is_over(const struct top *top)
 
 /* Draws and waits until a key or a signal ends it, or the steps are over.
  * Returns 0, or -1 and err. */
-static int watch(struct screen *s, const struct signals *old,
-                 struct jp_error *err)
+static int watch_steps(struct screen *s, const struct signals *old,
+                       struct jp_error *err)
 {
     uint64_t look_ms = 0;
 
-    measure(s);
+    measure_screen(s);
     while (!s->quit && !got_end) {
         uint64_t now_ms = clock_mono_ms();
 
@@ -496,7 +496,7 @@ static int watch(struct screen *s, const struct signals *old,
             if (is_over(s->top))
                 break;
         }
-        draw(s);
+        draw_screen(s);
         await(s, old, s->frozen ? now_ms + s->top->interval_ms : look_ms);
     }
     return 0;
@@ -514,9 +514,9 @@ static int top_screen(struct top *top, bool quiet)
     int rc, sig;
 
     catch_signals(&old);
-    enter(&s);
-    rc = watch(&s, &old, &err);
-    leave(&s);
+    enter_screen(&s);
+    rc = watch_steps(&s, &old, &err);
+    leave_screen(&s);
     sig = got_end;
     give_signals_back(&old);
     if (sig) /* dies of it, like a program that does not catch it */

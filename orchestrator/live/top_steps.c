@@ -114,7 +114,7 @@ static int open_step(struct top_step *step, struct jp_error *err)
 
 /* Asks the nodes of a step to write more often while a user watches. Only in a
  * directory that is ours, and only while the nodes write data. */
-static void ask(struct top_step *step)
+static void ask_for_data(struct top_step *step)
 {
     char *nodes = text_format("%s/" LIVE_NODES, step->dir);
 
@@ -140,7 +140,7 @@ static int look_at(struct top_step *step, struct jp_error *err)
     if (rc > 0 && step->state.word != LIVESTATE_ENDED) {
         step->status = TOP_RUNS;
         step->seen = true;
-        ask(step);
+        ask_for_data(step);
     } else if (rc >= 0) {
         step->status = TOP_SILENT;
         /* the snapshots are removed at the end, so their absence may mean the

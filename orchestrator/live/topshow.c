@@ -325,7 +325,7 @@ static int by_worst(const struct topshow_row *x, const struct topshow_row *y)
 }
 
 /* Compares for qsort_r; arg is the order. */
-static int compare(const void *a, const void *b, void *arg)
+static int compare_ranks(const void *a, const void *b, void *arg)
 {
     const struct topshow_row *x = a, *y = b;
     int order = 0;
@@ -359,8 +359,8 @@ static bool is_shown(const struct topshow_row *row,
 }
 
 /* Makes the rows of ranks or nodes. Returns -1 without memory. */
-static int make(struct topshow *top, const struct livestate *state,
-                const struct topshow_how *how, bool nodes)
+static int make_rows(struct topshow *top, const struct livestate *state,
+                     const struct topshow_how *how, bool nodes)
 {
     size_t n = nodes ? state->n_nodes : state->n_ranks;
     enum topshow_sort sort = how->sort;
@@ -376,16 +376,16 @@ static int make(struct topshow *top, const struct livestate *state,
             fill_rank(&top->rows[top->n], state, &state->ranks[i]);
         top->n += is_shown(&top->rows[top->n], how);
     }
-    qsort_r(top->rows, top->n, sizeof(*top->rows), compare, &sort);
+    qsort_r(top->rows, top->n, sizeof(*top->rows), compare_ranks, &sort);
     return 0;
 }
 
 int topshow_make(struct topshow *top, const struct livestate *state,
                  const struct topshow_how *how)
 {
-    return make(top, state, how,
-                /* one node is always shown by rank */
-                !how->node && state->n_ranks > TOPSHOW_RANKS_MAX);
+    return make_rows(top, state, how,
+                     /* one node is always shown by rank */
+                     !how->node && state->n_ranks > TOPSHOW_RANKS_MAX);
 }
 
 void topshow_fini(struct topshow *top)
@@ -589,7 +589,7 @@ static int json_rows(struct jp_json_stream *s, const char *key,
     const struct topshow_how how = {.sort = TOPSHOW_WORST};
     struct topshow top;
 
-    if (make(&top, state, &how, nodes) < 0)
+    if (make_rows(&top, state, &how, nodes) < 0)
         return -1;
     table_write_json(
         s, key, &table,

@@ -322,7 +322,7 @@ static void add_file(struct files *f, const char *path)
 }
 
 /* A callback of type treewalk_see. */
-static int see(void *arg, const struct treewalk_entry *entry)
+static int see_file(void *arg, const struct treewalk_entry *entry)
 {
     static const char *const reports[] = {".nsys-rep", ".qdrep"};
     struct files *f = arg;
@@ -346,7 +346,7 @@ static int find(const char *input, struct files *f, struct jp_error *err)
 
     /* treewalk takes over the descriptor */
     if (fd >= 0)
-        return treewalk(fd, input, JP_NSYS_DEPTH, see, f) < 0 || f->failed
+        return treewalk(fd, input, JP_NSYS_DEPTH, see_file, f) < 0 || f->failed
                    ? error_set(err, "out of memory")
                    : 0;
     /* neither a folder nor a file */

@@ -134,8 +134,8 @@ static void print_csv(const struct jp_report *report)
 
 /* Prints the tables in the requested form. Returns -1 and err if the output
  * failed. */
-static int print(const struct arguments *a, struct jp_nsys *nsys,
-                 struct jp_error *err)
+static int print_tables(const struct arguments *a, struct jp_nsys *nsys,
+                        struct jp_error *err)
 {
     struct feature_set features = {.data = {NULL}};
     const struct jp_report report = {.features = &features};
@@ -188,7 +188,7 @@ static int show(const struct arguments *a, const char *const *inputs, size_t n,
     /* only above a table that follows */
     if (nsys && status != JP_EXIT_NODATA && titled)
         quote_printf(stdout, "%s\n\n", inputs[0]);
-    if (nsys && status != JP_EXIT_NODATA && print(a, nsys, &err) < 0)
+    if (nsys && status != JP_EXIT_NODATA && print_tables(a, nsys, &err) < 0)
         status = cmd_args_fail("nsys", JP_EXIT_IO, &err);
     nsys_destroy(nsys);
     return status;

@@ -145,7 +145,7 @@ static bool is_export(const char *name)
 }
 
 /* A callback of type treewalk_see. */
-static int see(void *arg, const struct treewalk_entry *entry)
+static int see_file(void *arg, const struct treewalk_entry *entry)
 {
     struct finding *f = arg;
 
@@ -183,7 +183,7 @@ static int find_exports(struct feature_found *found, const char *const *inputs,
         int fd = open(inputs[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
         if (fd >= 0)
-            f.failed = treewalk(fd, inputs[i], DEPTH, see, &f) < 0;
+            f.failed = treewalk(fd, inputs[i], DEPTH, see_file, &f) < 0;
         else if (errno == ENOTDIR && is_export(inputs[i]))
             add_file(&f, inputs[i]);
     }

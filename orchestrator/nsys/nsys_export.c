@@ -117,7 +117,7 @@ static int add_report(struct list *list, const char *path,
 
 /* A callback of type treewalk_see. Only files of this user are taken: nsys runs
  * as the user. */
-static int see(void *arg, const struct treewalk_entry *entry)
+static int see_file(void *arg, const struct treewalk_entry *entry)
 {
     size_t n = strlen(entry->name), end = strlen(ENDING);
 
@@ -138,7 +138,7 @@ static int find(const char *folder, struct list *list, struct jp_error *err)
 
     if (fd < 0) /* nothing was exported */
         return 0;
-    return treewalk(fd, folder, DEPTH, see, list) == 0
+    return treewalk(fd, folder, DEPTH, see_file, list) == 0
                ? 0
                : error_set(err, "out of memory");
 }

@@ -251,8 +251,8 @@ static void set_worst(struct jp_finding *f, const struct jp_nsys *nsys,
 }
 
 /* Answers one question. Returns 0 or -1. */
-static int ask(const struct jp_nsys *nsys, const struct question *q,
-               struct jp_findings *findings)
+static int ask_question(const struct jp_nsys *nsys, const struct question *q,
+                        struct jp_findings *findings)
 {
     struct shares s = add_up(nsys, q->of);
     double share = s.all.whole > 0 ? s.all.part / s.all.whole : 0;
@@ -336,7 +336,7 @@ static void ask_all(const struct jp_nsys *nsys, struct jp_insight *x)
     int rc = 0;
 
     for (size_t i = 0; i < n && rc == 0; i++)
-        rc = ask(nsys, &questions[i], &x->findings);
+        rc = ask_question(nsys, &questions[i], &x->findings);
     if (rc == 0)
         ask_balance(nsys, &x->findings);
     n = x->findings.n - before;

@@ -353,8 +353,8 @@ static int read_cells(const json_t *root, struct jp_baseline *b,
 }
 
 /* Reads a baseline into a local, so *out is unchanged on failure. */
-static int parse(const json_t *root, struct jp_baseline *out,
-                 struct jp_error *err)
+static int parse_baseline(const json_t *root, struct jp_baseline *out,
+                          struct jp_error *err)
 {
     struct jp_baseline b = {0};
     uint64_t version = 0;
@@ -395,7 +395,7 @@ int baseline_file_read(const char *path, bool owned, struct jp_baseline *out,
         root = jsonload(JSONLOAD_BASELINE, path, text, len,
                         JSON_REJECT_DUPLICATES, err);
     if (root) {
-        rc = parse(root, out, err);
+        rc = parse_baseline(root, out, err);
         if (rc < 0)
             error_wrap(err, "%s", path);
     }
@@ -627,9 +627,9 @@ static int from_summary(const struct summary_file *s, bool degraded,
 }
 
 /* Adds a baseline. */
-static enum baseline_added merge(struct jp_baseline *to,
-                                 const struct jp_baseline *one,
-                                 struct jp_error *err)
+static enum baseline_added merge_baselines(struct jp_baseline *to,
+                                           const struct jp_baseline *one,
+                                           struct jp_error *err)
 {
     return baseline_merge(to, one, err) < 0 ? BASELINE_CONFLICT
                                             : BASELINE_ADDED;
@@ -651,7 +651,7 @@ enum baseline_added baseline_file_add_report(const struct summary_file *s,
         snprintf(why, size, "the baseline already contains it");
         rc = BASELINE_LEFT_OUT;
     } else {
-        rc = merge(to, &one, err);
+        rc = merge_baselines(to, &one, err);
     }
     baseline_fini(&one);
     return rc;
@@ -669,8 +669,8 @@ enum baseline_added baseline_file_add(json_t *root, bool degraded,
         if (summary_file_take(json_incref(root), NULL, &s, err) == 0)
             rc = baseline_file_add_report(&s, degraded, to, why, size, err);
         summary_file_fini(&s);
-    } else if (parse(root, &one, err) == 0) {
-        rc = merge(to, &one, err);
+    } else if (parse_baseline(root, &one, err) == 0) {
+        rc = merge_baselines(to, &one, err);
     }
     baseline_fini(&one);
     return rc;

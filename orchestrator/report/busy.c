@@ -105,9 +105,9 @@ static void sort_places(struct place *places, size_t n, size_t *into)
 }
 
 /* Fills the lists of *rows, which have room. places: scratch. */
-static void fill(const struct jp_result *r,
-                 const struct jp_processes *processes,
-                 struct jp_busy_rows *rows, struct place *places)
+static void fill_rows(const struct jp_result *r,
+                      const struct jp_processes *processes,
+                      struct jp_busy_rows *rows, struct place *places)
 {
     for (size_t i = 0; i < r->n_busy; i++) {
         int64_t rank = rows->rank[i] = find_rank(processes, &r->busy[i]);
@@ -134,7 +134,7 @@ int busy_rows_make(const struct jp_result *r,
     rows->told = calloc(r->n_busy + 1, sizeof(*rows->told));
     /* told is also the sign of success: busy_rows_fini clears it */
     if (places && rows->rank && rows->by_rank && rows->told)
-        fill(r, processes, rows, places);
+        fill_rows(r, processes, rows, places);
     else
         busy_rows_fini(rows);
     free(places);

@@ -43,7 +43,7 @@ static unsigned count_slices(const struct jp_result *r, uint64_t span)
 
 /* Sets the slices. The windows of the result cover all times, so the operations
  * themselves need not be read. Without windows, slices stays 0. */
-static void cut(struct jp_chart_view *v)
+static void cut_view(struct jp_chart_view *v)
 {
     const struct jp_result *r = v->result;
     uint64_t end = 0, span;
@@ -72,7 +72,7 @@ int chart_view_make(const struct jp_result *result,
     /* once per function instead of once per operation */
     for (size_t i = 0; i < result->n_coll_names; i++)
         v.barrier[i] = collective_is_barrier(result->coll_names[i]);
-    cut(&v);
+    cut_view(&v);
     *view = v;
     return 0;
 }
@@ -268,7 +268,7 @@ void chart_cells_fini(struct jp_chart_cells *cells)
 /* --- rows of figures ------------------------------------------------------ */
 
 /* Returns a copy that the figures own; NULL for NULL. */
-static char *copy(struct jp_chart_figures *f, const char *text)
+static char *copy_text(struct jp_chart_figures *f, const char *text)
 {
     char *copied = text ? strdup(text) : NULL;
 
@@ -284,7 +284,8 @@ void chart_line(struct jp_chart_figures *f, const char *label,
         return;
     /* the line's rows are those that follow */
     f->lines[f->n_lines++] = (struct jp_chart_line){
-        .labels = {copy(f, label), copy(f, second)}, .from = f->n_rows};
+        .labels = {copy_text(f, label), copy_text(f, second)},
+        .from = f->n_rows};
 }
 
 void chart_row(struct jp_chart_figures *f, unsigned faces,
@@ -300,6 +301,6 @@ void chart_row(struct jp_chart_figures *f, unsigned faces,
     for (size_t i = 0; i < f->chart->n_columns; i++) {
         row->values[i] = values[i];
         if (values[i].kind == JP_CHART_TEXT)
-            row->values[i].text = copy(f, values[i].text);
+            row->values[i].text = copy_text(f, values[i].text);
     }
 }

@@ -149,7 +149,7 @@ static void *make(const struct jp_chart_view *view)
 }
 
 /* Appends a value. Returns 0, or -1 when out of memory. */
-static int append(struct values *v, double gbs)
+static int append_value(struct values *v, double gbs)
 {
     if (VECTOR_ROOM(v->list, v->n + 1, v->room) < 0)
         return -1;
@@ -184,7 +184,7 @@ static int sample_operation(void *state, const struct jp_chart_op *o)
     /* exact even if the sample misses the extreme operations */
     v->seen++;
     if (v->n < SAMPLE)
-        return append(v, o->busbw_gbs);
+        return append_value(v, o->busbw_gbs);
     place = random_of(v->seen) % v->seen;
     if (place < SAMPLE)
         v->list[place] = o->busbw_gbs;
@@ -353,7 +353,7 @@ static void thin(struct number_line *l)
 /* Keeps one of every `stride` operations in a row, at a random place: a fixed
  * place could follow the rhythm of the program. When the points are full, the
  * stride doubles. */
-static void draw(struct number_line *l, struct number_point p)
+static void keep_point(struct number_line *l, struct number_point p)
 {
     uint64_t at;
 
@@ -387,7 +387,7 @@ static int numbers_add(void *state, const struct jp_chart_op *o)
         l->least = p;
     if (!l->seen || p.gbs > l->most.gbs)
         l->most = p;
-    draw(l, p);
+    keep_point(l, p);
     return 0;
 }
 
@@ -524,7 +524,7 @@ static int most_first(const void *a, const void *b)
 }
 
 /* Chooses the rows with the most data. */
-static int choose(const struct jp_chart_view *v, struct matrix *m)
+static int choose_matrix(const struct jp_chart_view *v, struct matrix *m)
 {
     size_t total = m->nodes ? v->processes->n_hosts : v->processes->n, next;
     struct weighed *list = calloc(total + 1, sizeof(*list));
@@ -571,7 +571,7 @@ static int choose(const struct jp_chart_view *v, struct matrix *m)
 
 /* Adds up the flows between the chosen rows. Returns 0, or -1 when out of
  * memory. */
-static int fill(const struct jp_chart_view *v, struct matrix *m)
+static int fill_matrix(const struct jp_chart_view *v, struct matrix *m)
 {
     size_t next;
 
@@ -634,10 +634,10 @@ static int put_p2p(const struct jp_chart_view *view, void *state,
     struct matrix m = {.nodes = view->processes->n > MAX_NAMES &&
                                 view->processes->n_hosts > 1};
     /* rows are nodes if there are too many processes */
-    int rc = choose(view, &m);
+    int rc = choose_matrix(view, &m);
 
     if (rc == 0)
-        rc = fill(view, &m);
+        rc = fill_matrix(view, &m);
     if (rc == 0 && m.n)
         put_matrix(view, json, &m);
     else if (rc == 0)

@@ -159,7 +159,7 @@ static void put_drift(const struct jp_chart_view *view,
 
 /* Weighs a communicator by its time. A single rank has no bandwidth, and -1
  * drops it. */
-static double weigh(const struct jp_result *r, size_t row)
+static double weigh_row(const struct jp_result *r, size_t row)
 {
     return r->comms[row].n_ranks > 1 ? rows_comm_time(r, row) : -1;
 }
@@ -189,17 +189,17 @@ static void *make(const struct jp_chart_view *view)
     d->row_of = reallocarray(NULL, r->n_comms + 1, sizeof(*d->row_of));
     d->series = calloc(MAX_SERIES, sizeof(*d->series));
     if (!d->row_of || !d->series ||
-        rows_pick(r, r->n_comms, MAX_COMMS, weigh, true, &d->rows) < 0) {
+        rows_pick(r, r->n_comms, MAX_COMMS, weigh_row, true, &d->rows) < 0) {
         destroy(d);
         return NULL;
     }
     /* the heaviest come first, so the dropped ones are at the end */
-    while (d->rows.n && weigh(r, d->rows.index[d->rows.n - 1]) < 0)
+    while (d->rows.n && weigh_row(r, d->rows.index[d->rows.n - 1]) < 0)
         d->rows.n--;
     /* first nothing is shown, then the picked ones get their rows */
     for (size_t i = 0; i < r->n_comms; i++) {
         d->row_of[i] = MAX_COMMS;
-        d->of += weigh(r, i) >= 0;
+        d->of += weigh_row(r, i) >= 0;
     }
     for (size_t i = 0; i < d->rows.n; i++)
         d->row_of[d->rows.index[i]] = (uint32_t) i;
@@ -525,8 +525,9 @@ const struct jp_chart chart_time = {
 
 /* Picks the processes to show, by rank: all, or, if there are too many, half of
  * the rows for the least busy and half for the most busy. */
-static size_t pick(const struct jp_result *r, const struct jp_busy_rows *rows,
-                   size_t picked[MAX_ROWS])
+static size_t pick_rows(const struct jp_result *r,
+                        const struct jp_busy_rows *rows,
+                        size_t picked[MAX_ROWS])
 {
     bool *is_picked = calloc(r->n_busy + 1, sizeof(*is_picked));
     size_t n = 0;
@@ -590,7 +591,7 @@ static int busy_put(const struct jp_chart_view *view, void *state,
     if (busy_rows_make(r, view->processes, &rows) < 0)
         return -1;
     /* nothing to draw: out of memory in pick, or no known share */
-    n = pick(r, &rows, picked);
+    n = pick_rows(r, &rows, picked);
     if (!n) {
         json_stream_null(json, NULL);
     } else {

@@ -65,8 +65,9 @@ static void figures_fini(struct jp_chart_figures *f)
 
 /* Builds a chart's rows. Returns 0, or -1 when out of memory. Free with
  * figures_fini only after 0. */
-static int build(const struct jp_chart *chart, const struct jp_chart_view *view,
-                 struct jp_chart_figures *f)
+static int build_figures(const struct jp_chart *chart,
+                         const struct jp_chart_view *view,
+                         struct jp_chart_figures *f)
 {
     *f = (struct jp_chart_figures){.chart = chart};
     if (chart->build(view, f) == 0 && !f->failed)
@@ -93,8 +94,8 @@ static bool line_has(const struct jp_chart_figures *f, size_t line,
 
 /* Picks the heaviest lines with a row for a face, at most max of them, in the
  * figures' order. *of: the number of all such lines. */
-static void pick(const struct jp_chart_figures *f, unsigned face, size_t max,
-                 struct picked *p)
+static void pick_ops(const struct jp_chart_figures *f, unsigned face,
+                     size_t max, struct picked *p)
 {
     *p = (struct picked){.of = 0};
     for (size_t i = 0; max && i < f->n_lines; i++) {
@@ -133,7 +134,7 @@ struct states {
 };
 
 /* Hands an operation to each chart that takes operations. */
-static int visit(void *arg, const struct jp_chart_op *op)
+static int visit_op(void *arg, const struct jp_chart_op *op)
 {
     struct states *states = arg;
 
@@ -154,7 +155,7 @@ static int make_all(const struct jp_chart_view *view, struct states *states)
         if (!states->of[i])
             return -1;
     }
-    return chart_view_walk(view, visit, states);
+    return chart_view_walk(view, visit_op, states);
 }
 
 /* Writes a value in JSON's type. */
@@ -204,7 +205,7 @@ static void page_lines(struct jp_json_stream *json,
 {
     struct picked picked;
 
-    pick(f, JP_CHART_PAGE, f->chart->max_lines, &picked);
+    pick_ops(f, JP_CHART_PAGE, f->chart->max_lines, &picked);
     json_stream_array(json, "series");
     for (size_t i = 0; i < picked.n; i++)
         page_points(json, f, picked.lines[i]);
@@ -239,7 +240,7 @@ static int page_rows(const struct jp_chart *chart,
 {
     struct jp_chart_figures f;
 
-    if (build(chart, view, &f) < 0)
+    if (build_figures(chart, view, &f) < 0)
         return -1;
     json_stream_object(json, NULL);
     /* a chart with labels has lines, one without has rows */
@@ -450,7 +451,7 @@ struct span {
 };
 
 /* Extends the range by a value. A logarithmic axis has no place for 0. */
-static void widen(struct span *span, double value)
+static void widen_span(struct span *span, double value)
 {
     if (!(value > 0) || !isfinite(value))
         return;
@@ -488,7 +489,7 @@ static struct span span_of(const struct drawn *d, unsigned from, unsigned to)
              k < line_end(f, d->picked.lines[i]); k++)
             for (unsigned c = from; c <= to; c++)
                 if (f->rows[k].faces & JP_CHART_PLOT)
-                    widen(&span, number_at(d, &f->rows[k], c));
+                    widen_span(&span, number_at(d, &f->rows[k], c));
     return span;
 }
 
@@ -686,13 +687,13 @@ static int write_plot(const struct jp_chart *chart,
     struct jp_chart_figures f;
     int rc;
 
-    if (build(chart, view, &f) < 0)
+    if (build_figures(chart, view, &f) < 0)
         return error_set(err, "out of memory");
     d.figures = &f;
     /* rows that only the page shows do not count */
     for (size_t i = 0; i < f.n_rows; i++)
         d.n_rows += (f.rows[i].faces & JP_CHART_PLOT) != 0;
-    pick(&f, JP_CHART_PLOT, d.plot->max_lines, &d.picked);
+    pick_ops(&f, JP_CHART_PLOT, d.plot->max_lines, &d.picked);
     /* the table first, so a script never stands without its data */
     rc = write_file(&d, dir, "tsv", put_tsv, err);
     if (rc == 0)

@@ -239,7 +239,7 @@ static int only_in(bool all, const struct summary_file *these,
     return 0;
 }
 
-static void fini(struct compare *c)
+static void compare_fini(struct compare *c)
 {
     free(c->cells);
     free(c->fresh);
@@ -327,8 +327,8 @@ static void find_answer(struct compare *c)
 
 /* Compares two reports. Returns 0, or -1 when out of memory; *c is then empty.
  */
-static int init(struct compare *c, const struct summary_file *a,
-                const struct summary_file *b, double threshold)
+static int compare_init(struct compare *c, const struct summary_file *a,
+                        const struct summary_file *b, double threshold)
 {
     bool all;
 
@@ -342,7 +342,7 @@ static int init(struct compare *c, const struct summary_file *a,
         find_answer(c);
         return 0;
     }
-    fini(c);
+    compare_fini(c);
     return -1;
 }
 
@@ -412,7 +412,7 @@ static int init_baseline(struct compare *c, const struct jp_baseline *baseline,
     if (c->cells &&
         only_in(!c->incomplete[1], b, NULL, &c->fresh, &c->n_fresh) == 0)
         return 0;
-    fini(c);
+    compare_fini(c);
     return -1;
 }
 
@@ -618,7 +618,7 @@ static int print_text(const struct compare *c, const char *const names[2],
 }
 
 /* Returns [A, B]; null for an unknown figure. */
-static json_t *pair(struct jp_json *j, const double v[2])
+static json_t *make_pair(struct jp_json *j, const double v[2])
 {
     json_t *array = json_out_array(j);
 
@@ -648,9 +648,9 @@ static json_t *cell_row(struct jp_json *j, const struct compare_cell *cell)
                  cell->bytes == JSON_UNKNOWN
                      ? json_null()
                      : json_integer((json_int_t) cell->bytes));
-    json_out_put(j, row, "ops", pair(j, ops));
-    json_out_put(j, row, "exec_us", pair(j, cell->time_us));
-    json_out_put(j, row, "busbw_gbs", pair(j, cell->busbw_gbs));
+    json_out_put(j, row, "ops", make_pair(j, ops));
+    json_out_put(j, row, "exec_us", make_pair(j, cell->time_us));
+    json_out_put(j, row, "busbw_gbs", make_pair(j, cell->busbw_gbs));
     json_out_real(j, row, "change", cell->change);
     json_out_text(j, row, "course", words[cell->course]);
     return row;
@@ -683,7 +683,7 @@ static void put_answer(struct jp_json *j, json_t *root, const struct compare *c)
     }
     format_answer(c, text, sizeof(text));
     json_out_text(j, one, "basis", words[a->basis]);
-    json_out_put(j, one, "us", pair(j, a->us));
+    json_out_put(j, one, "us", make_pair(j, a->us));
     json_out_real(j, one, "change", a->change);
     json_out_put(j, one, "largest",
                  a->part ? cell_row(j, a->part) : json_null());
@@ -729,7 +729,7 @@ int compare_print(const struct jp_comparison *what, FILE *out,
     struct compare c;
     int rc = what->baseline
                  ? init_baseline(&c, what->baseline, what->b, what->threshold)
-                 : init(&c, what->a, what->b, what->threshold);
+                 : compare_init(&c, what->a, what->b, what->threshold);
 
     if (rc < 0)
         return error_set(err, "out of memory");
@@ -743,6 +743,6 @@ int compare_print(const struct jp_comparison *what, FILE *out,
                          c.answer.change > c.threshold,
         .has_nothing = has_nothing(&c)};
     rc = (what->json ? print_json : print_text)(&c, what->names, out, err);
-    fini(&c);
+    compare_fini(&c);
     return rc;
 }

@@ -703,7 +703,8 @@ static int draw_some(struct tree *tree, size_t at, size_t n,
 }
 
 /* Stops at the first failure: a gnuplot that hangs would do so each time. */
-static void draw(struct tree *tree, const struct jp_exporter_options *options)
+static void draw_pictures(struct tree *tree,
+                          const struct jp_exporter_options *options)
 {
     size_t at = 0, n;
 
@@ -754,7 +755,7 @@ static int put_tree(struct tree *tree,
     }
     log_stage(log, "tables and scripts", clock_mono_us() - start_us);
     start_us = clock_mono_us();
-    draw(tree, options);
+    draw_pictures(tree, options);
     log_stage(log, "pictures", clock_mono_us() - start_us);
     exporter_log_end(&tree->table, tree->done, log);
     return 0;

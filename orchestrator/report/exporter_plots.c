@@ -231,8 +231,8 @@ struct span {
     double x0, x1, y0, y1; /* sequence numbers, GB/s */
 };
 
-static void widen(struct span *span, const struct exporter_table *table,
-                  const struct exporter_cell *cell)
+static void widen_span(struct span *span, const struct exporter_table *table,
+                       const struct exporter_cell *cell)
 {
     span->x0 = fmin(span->x0, (double) table->keys[cell->from].sn);
     span->x1 = fmax(span->x1, (double) cell->last_sn);
@@ -299,7 +299,7 @@ static void put_scatter(const struct exporter_table *table, size_t from,
     put_note(gp, put_data(table, from, to, n, n, gp));
     for (size_t i = from; i < to; i++)
         if (table->cells[i].kept && table->cells[i].valued)
-            widen(&span, table, &table->cells[i]);
+            widen_span(&span, table, &table->cells[i]);
     put_ranges(gp, &span);
     if (step > 1)
         snprintf(many, sizeof(many), ", 1 of %zu", step);
@@ -366,7 +366,7 @@ static void put_combined(const struct exporter_table *table, size_t from,
 
         if (!is_drawn(table, from, to, i, n))
             continue;
-        widen(&span, table, cell);
+        widen_span(&span, table, cell);
         put_ranges(gp, &span);
         fprintf(gp,
                 "set title '%s (%" PRIu64 " bytes), mean %s GB/s' font ',12'\n"
@@ -386,9 +386,9 @@ enum { MIN_BINS = 20, MAX_BINS = 50, WIDTH = 1000, HEIGHT = 600 };
 
 /* Begins the script. Returns false if there is nothing to draw; the script then
  * says so. */
-static bool begin(const struct exporter_table *table,
-                  const struct exporter_cell *cell, const char *name,
-                  const char *what, FILE *gp)
+static bool begin_script(const struct exporter_table *table,
+                         const struct exporter_cell *cell, const char *name,
+                         const char *what, FILE *gp)
 {
     char title[2 * EXPORTER_TITLE], series[EXPORTER_TITLE];
     char size[EXPORTER_WORD];
@@ -417,7 +417,7 @@ static void put_histogram(const struct exporter_table *table,
                     : range > MIN_BINS ? (unsigned) range + 1
                                        : MIN_BINS;
 
-    if (!begin(table, cell, name, "Histogram", gp))
+    if (!begin_script(table, cell, name, "Histogram", gp))
         return;
     if (!(range > 0)) { /* a single value: draw a bar around it */
         bins = 1;
@@ -548,7 +548,7 @@ static int put_boxplot(const struct exporter_table *table,
 
     if (!means)
         return -1;
-    if (!begin(table, cell, name, "Box plot", gp))
+    if (!begin_script(table, cell, name, "Box plot", gp))
         goto out;
     q1 = sorted_quantile(means, n, 0.25);
     q3 = sorted_quantile(means, n, 0.75);

@@ -303,7 +303,7 @@ int json_fields_read(const struct json_fields *table, const json_t *object,
 /* --- jansson with cleaned strings and finite numbers --------------------- */
 
 /* Remembers a failed allocation, so that callers check once at the end. */
-static json_t *note(struct jp_json *json, json_t *value)
+static json_t *note_value(struct jp_json *json, json_t *value)
 {
     if (!value)
         json->failed = true;
@@ -312,12 +312,12 @@ static json_t *note(struct jp_json *json, json_t *value)
 
 json_t *json_out_object(struct jp_json *json)
 {
-    return note(json, json_object());
+    return note_value(json, json_object());
 }
 
 json_t *json_out_array(struct jp_json *json)
 {
-    return note(json, json_array());
+    return note_value(json, json_array());
 }
 
 void json_out_put(struct jp_json *json, json_t *object, const char *key,

@@ -146,7 +146,7 @@ static int choose_comms(const struct jp_finding *f, struct view *view)
 
 /* Fills the strip's figures. Lateness of ranks that are not marked is reduced
  * to their own share, so that only the cause is dark. */
-static void measure(const struct view *view, part_of *of, struct strip *s)
+static void measure_parts(const struct view *view, part_of *of, struct strip *s)
 {
     const struct jp_lateness *l = &view->report->insight->lateness[s->rank];
     const struct jp_rank *rank = &view->report->result->ranks[s->rank];
@@ -203,7 +203,7 @@ static struct strip *strips_make(const struct view *view,
         seen[process] = true;
         list[*n] = (struct strip){.rank = i, .who = &p->list[process]};
         list[*n].hit = is_hit(report, f, list[*n].who);
-        measure(view, of, &list[(*n)++]);
+        measure_parts(view, of, &list[(*n)++]);
     }
     free(seen);
     if (list && *n)

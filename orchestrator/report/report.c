@@ -576,7 +576,7 @@ static void put_picture(FILE *out, const char *dir, const char *name,
 
 /* Inserts the pictures of dir/plots into dir/report.html (temp + rename) if
  * that page has no charts. */
-static int embed(const char *dir, struct jp_error *err)
+static int embed_files(const char *dir, struct jp_error *err)
 {
     char *path = text_format("%s/report.html", dir), *page = NULL, *at;
     const struct jp_chart *chart;
@@ -620,5 +620,5 @@ int report_draw(const char *dir, struct jp_error *err)
                        : error_set(err, "out of memory");
 
     free(plots_dir);
-    return rc < 0 ? -1 : embed(dir, err);
+    return rc < 0 ? -1 : embed_files(dir, err);
 }

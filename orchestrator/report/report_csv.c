@@ -120,7 +120,7 @@ struct text {
 
 /* Appends bytes to the text: the stream's write function. Returning 0 marks the
  * stream as failed. */
-static ssize_t keep(void *cookie, const char *bytes, size_t n)
+static ssize_t keep_bytes(void *cookie, const char *bytes, size_t n)
 {
     struct text *t = cookie;
 
@@ -134,7 +134,8 @@ static ssize_t keep(void *cookie, const char *bytes, size_t n)
 static void text_init(struct text *t)
 {
     *t = (struct text){0};
-    t->stream = fopencookie(t, "w", (cookie_io_functions_t){.write = keep});
+    t->stream =
+        fopencookie(t, "w", (cookie_io_functions_t){.write = keep_bytes});
     if (t->stream)
         setvbuf(t->stream, NULL, _IONBF, 0); /* jp_csv already has a buffer */
 }
@@ -147,8 +148,8 @@ static void text_fini(struct text *t)
 }
 
 /* Formats the rows [from, to) into *t. Returns false when out of memory. */
-static bool format(const struct jp_result *r, size_t from, size_t to,
-                   struct text *t)
+static bool format_rows(const struct jp_result *r, size_t from, size_t to,
+                        struct text *t)
 {
     struct jp_csv csv;
 
@@ -174,7 +175,7 @@ static void write_chunk(struct line *line, size_t chunk, struct text *t)
 
     if (to > line->r->n_ops)
         to = line->r->n_ops;
-    formatted = format(line->r, from, to, t);
+    formatted = format_rows(line->r, from, to, t);
     wait_turn(line, chunk);
     if (formatted) {
         fwrite_unlocked(t->at, 1, t->used, line->out);
@@ -189,7 +190,7 @@ static void write_chunk(struct line *line, size_t chunk, struct text *t)
 }
 
 /* A thread's work: chunks until none is left. */
-static void *work(void *arg)
+static void *format_chunks(void *arg)
 {
     struct line *line = arg;
     struct text text;
@@ -231,9 +232,9 @@ void csv_ops_write(struct jp_csv *csv, const struct jp_result *r,
     /* The caller is one of the threads. If a thread cannot be created, those
      * that exist do the work. */
     while (n + 1 < wanted &&
-           pthread_create(&helpers[n], NULL, work, &line) == 0)
+           pthread_create(&helpers[n], NULL, format_chunks, &line) == 0)
         n++;
-    work(&line);
+    format_chunks(&line);
     while (n)
         pthread_join(helpers[--n], NULL);
     pthread_cond_destroy(&line.moved);

@@ -82,8 +82,8 @@ static json_t *find_known(const json_t *old, const struct step *step,
 
 /* Copies a value of another job.json: numbers and null unchanged, text cleaned.
  */
-static void copy(struct jp_json *j, json_t *entry, const char *key,
-                 const json_t *from, const char *from_key)
+static void copy_member(struct jp_json *j, json_t *entry, const char *key,
+                        const json_t *from, const char *from_key)
 {
     json_t *value = json_object_get(from, from_key);
 
@@ -279,8 +279,8 @@ static bool look_at(int job_fd, const char *name, struct step *step)
 
 /* Keeps the folders that are steps. Takes over the names. Returns 0, or -1 when
  * out of memory. */
-static int collect(int job_fd, struct dirent **names, size_t n,
-                   struct steps *steps)
+static int collect_steps(int job_fd, struct dirent **names, size_t n,
+                         struct steps *steps)
 {
     int rc = 0;
 
@@ -327,7 +327,7 @@ static int steps_scan(const char *job_dir, struct steps *steps,
         error_set(err, "%s: %s", job_dir, strerror(errno));
         goto out;
     }
-    if (collect(fd, names, (size_t) n, &found) < 0) {
+    if (collect_steps(fd, names, (size_t) n, &found) < 0) {
         steps_fini(&found);
         error_set(err, "out of memory");
         goto out;
@@ -486,9 +486,9 @@ static void put_run(struct jp_json *j, json_t *runs, unsigned number,
     }
     json_out_count(j, run, "restart", number);
     json_out_text(j, run, "dir", name);
-    copy(j, run, "verdict", worst, "verdict");
-    copy(j, run, "plain", worst, "plain");
-    copy(j, run, "failed_on", failed, "failed_on");
+    copy_member(j, run, "verdict", worst, "verdict");
+    copy_member(j, run, "plain", worst, "plain");
+    copy_member(j, run, "failed_on", failed, "failed_on");
     json_out_count(j, run, "created_us", began);
     json_out_count(j, run, "written_us", written);
     json_out_append(j, runs, run);

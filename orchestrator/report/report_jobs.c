@@ -109,7 +109,7 @@ static enum jp_verdict_word word_of(const json_t *step)
 
 /* Copies the fields that the page shows. Returns false when out of memory; free
  * *job in any case. */
-static bool take(const json_t *root, const char *name, struct job *job)
+static bool take_job(const json_t *root, const char *name, struct job *job)
 {
     const json_t *steps = json_tree_at(root, "steps");
     const json_t *facts = json_tree_at(root, "job"), *worst = NULL;
@@ -162,7 +162,7 @@ static int read_job(const char *folder, const char *name, struct job *job)
         root = jsonload(JSONLOAD_JOB, path, text, len, 0, NULL);
     /* job.json is a common name: accept only ours */
     if (!strcmp(json_tree_text(root, "generator.name"), "jobprof"))
-        rc = take(root, name, job) ? 1 : -1;
+        rc = take_job(root, name, job) ? 1 : -1;
     json_decref(root);
     free(text);
     free(path);
@@ -171,8 +171,8 @@ static int read_job(const char *folder, const char *name, struct job *job)
 
 /* Reads the jobs, the last names first, so JOBS_MAX leaves out the oldest.
  * Returns 0, or -1 when out of memory. */
-static int collect(const char *folder, struct dirent **names, size_t n,
-                   struct jobs *jobs)
+static int collect_jobs(const char *folder, struct dirent **names, size_t n,
+                        struct jobs *jobs)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int rc = 0;
@@ -323,7 +323,7 @@ int report_jobs(const char *folder, struct report_jobs_done *done,
 
     if (n < 0) {
         error_set(err, "%s: %s", folder, strerror(errno));
-    } else if (!path || collect(folder, names, (size_t) n, &jobs) < 0) {
+    } else if (!path || collect_jobs(folder, names, (size_t) n, &jobs) < 0) {
         error_set(err, "out of memory");
     } else if (!jobs.n) {
         error_set(err, "%s: no job with a report in this folder", folder);

@@ -437,8 +437,8 @@ static int by_rank(const void *a, const void *b)
 
 /* Picks the ranks with the largest lateness, at most MAX_LATENESS, and sorts
  * them by their index. The caller frees the list. NULL: out of memory. */
-static struct heat *pick(const struct jp_result *r,
-                         const struct jp_insight *insight, size_t *n)
+static struct heat *pick_heat(const struct jp_result *r,
+                              const struct jp_insight *insight, size_t *n)
 {
     struct heat *heats = calloc(r->n_ranks + 1, sizeof(*heats));
 
@@ -489,7 +489,7 @@ static void put_lateness(struct jp_json_stream *s,
     size_t n = 0;
 
     if (insight && r && insight->lateness) {
-        heats = pick(r, insight, &n);
+        heats = pick_heat(r, insight, &n);
         /* the stream remembers it, and json_stream_close reports it */
         if (!heats)
             s->failed = true;

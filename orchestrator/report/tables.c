@@ -202,7 +202,7 @@ static void put_medium(const struct jp_row *row, FILE *out)
 
 /* Maps a time to a weight in (-1, 0], in the order of times. Rows of such
  * weights are folded in the page, the one of most time first. */
-static double fold(double time)
+static double fold_time(double time)
 {
     return -1 / (1 + time);
 }
@@ -213,7 +213,8 @@ static double weigh_comm(const struct jp_result *result, size_t row)
     const struct jp_comm *c = &result->comms[row];
     double time = rows_comm_time(result, row);
 
-    return c->n_ranks > 1 && (c->ops || c->p2p_records) ? time : fold(time);
+    return c->n_ranks > 1 && (c->ops || c->p2p_records) ? time
+                                                        : fold_time(time);
 }
 
 #define FIELD(member) JP_FIELD(struct jp_comm, member)
@@ -340,7 +341,7 @@ static double weigh_cell(const struct jp_result *result, size_t row)
     const struct jp_cell *cell = &result->cells[row];
     double time = (double) cell->exec.n * cell->exec.mean;
 
-    return cell->type == JP_COMM_SINGLE_RANK ? fold(time) : time;
+    return cell->type == JP_COMM_SINGLE_RANK ? fold_time(time) : time;
 }
 
 JP_GETTER(cell_percentiles, jp_cell, value_text(v, percentiles[at->rounded]))

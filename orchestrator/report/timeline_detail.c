@@ -245,7 +245,7 @@ static void put_op(struct detail *d, const struct timeline *t,
 }
 
 /* Writes each row's operations, followed by 0. */
-static int pack(struct detail *d)
+static int pack_detail(struct detail *d)
 {
     const struct timeline_page *p = &d->page;
     size_t n = 0;
@@ -298,7 +298,7 @@ int report_write_timeline(const struct jp_report *report, FILE *out,
     if (rc == 0 && d.page.n_bins) {
         find_held(&d);
         find_window(&d);
-        rc = pack(&d) < 0 ? -1 : write_detail(&d, out);
+        rc = pack_detail(&d) < 0 ? -1 : write_detail(&d, out);
     }
     free(d.bytes);
     free(d.sorted);

@@ -148,7 +148,7 @@ static unsigned char *make_planes(const struct timeline_page *p, size_t *len)
 
 /* Returns the bytes deflated, without a header; the caller frees them. NULL
  * when out of memory. */
-static unsigned char *shrink(unsigned char *bytes, size_t n, size_t *len)
+static unsigned char *shrink_bytes(unsigned char *bytes, size_t n, size_t *len)
 {
     z_stream z = {.next_in = bytes, .avail_in = (uInt) n};
     unsigned char *small = NULL;
@@ -174,7 +174,7 @@ static unsigned char *shrink(unsigned char *bytes, size_t n, size_t *len)
 int timeline_put_packed(unsigned char *bytes, size_t n, FILE *out)
 {
     size_t len = 0;
-    unsigned char *small = shrink(bytes, n, &len);
+    unsigned char *small = shrink_bytes(bytes, n, &len);
 
     if (small)
         html_out_base64(out, small, len);

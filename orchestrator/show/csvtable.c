@@ -124,8 +124,8 @@ static int find_columns(struct jp_csvtable *t, const char *const *columns,
 }
 
 /* Starts to read; closes the table on failure. */
-static int begin(struct jp_csvtable *t, const char *const *columns, size_t n,
-                 struct jp_error *err)
+static int begin_table(struct jp_csvtable *t, const char *const *columns,
+                       size_t n, struct jp_error *err)
 {
     int saved;
 
@@ -147,7 +147,7 @@ int csvtable_open(struct jp_csvtable *t, const char *path,
     *t = (struct jp_csvtable){
         .path = path,
         .lines = lines_open(path, &lines_limits[LINES_TABLE], err)};
-    return t->lines ? begin(t, columns, n, err) : -1;
+    return t->lines ? begin_table(t, columns, n, err) : -1;
 }
 
 int csvtable_open_bytes(struct jp_csvtable *t, const void *bytes, size_t n,
@@ -158,7 +158,7 @@ int csvtable_open_bytes(struct jp_csvtable *t, const void *bytes, size_t n,
         .path = "bytes",
         .lines = lines_open_memory(bytes, n, "bytes",
                                    &lines_limits[LINES_TABLE], err)};
-    return t->lines ? begin(t, columns, n_columns, err) : -1;
+    return t->lines ? begin_table(t, columns, n_columns, err) : -1;
 }
 
 void csvtable_close(struct jp_csvtable *t)

@@ -86,7 +86,8 @@ struct reading {
 };
 
 /* Whether the row has this key. */
-static bool same(const struct opsum_row *row, const struct opsum_key *key)
+static bool is_same_key(const struct opsum_row *row,
+                        const struct opsum_key *key)
 {
     return row->bytes == key->bytes && row->step_at == key->step &&
            !strcmp(row->func, key->func) && !strcmp(row->id, key->id) &&
@@ -94,7 +95,7 @@ static bool same(const struct opsum_row *row, const struct opsum_key *key)
 }
 
 /* Copies a text, truncated to size. */
-static void copy(char *to, size_t size, const char *text)
+static void copy_text(char *to, size_t size, const char *text)
 {
     size_t n = strnlen(text, size - 1);
 
@@ -113,7 +114,7 @@ static struct opsum_row *find_row(struct opsum_builder *b,
 
     hash = hash_text(hash_text(hash_text(hash, key->id), key->name), key->func);
     for (size_t i = 0; (at = hash_next(&b->table, hash, &i)) != HASH_NONE;)
-        if (same(&sum->rows[at], key))
+        if (is_same_key(&sum->rows[at], key))
             return &sum->rows[at];
     if (sum->n == MAX_ROWS)
         return NULL;
@@ -124,16 +125,16 @@ static struct opsum_row *find_row(struct opsum_builder *b,
     }
     more = &sum->rows[sum->n++];
     *more = (struct opsum_row){.step_at = key->step, .bytes = key->bytes};
-    copy(more->id, sizeof(more->id), key->id);
-    copy(more->name, sizeof(more->name), key->name);
-    copy(more->func, sizeof(more->func), key->func);
+    copy_text(more->id, sizeof(more->id), key->id);
+    copy_text(more->name, sizeof(more->name), key->name);
+    copy_text(more->func, sizeof(more->func), key->func);
     return more;
 }
 
 /* Begins empty totals. Returns -1 and err without memory; nothing needs to be
  * freed then. */
-static int begin(struct opsum_builder *b, struct jp_opsum *sum,
-                 struct jp_error *err)
+static int begin_totals(struct opsum_builder *b, struct jp_opsum *sum,
+                        struct jp_error *err)
 {
     *sum = (struct jp_opsum){0};
     *b = (struct opsum_builder){.sum = sum};
@@ -345,7 +346,7 @@ static int by_name(const void *a, const void *b)
     return order ? order : x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
 }
 
-static void fini(struct jp_opsum *sum)
+static void fini_totals(struct jp_opsum *sum)
 {
     free(sum->rows);
     commnames_destroy(sum->names);
@@ -354,11 +355,11 @@ static void fini(struct jp_opsum *sum)
 
 /* Ends the building: sorts the rows, or frees them. rc: the result of the puts.
  */
-static int end(struct opsum_builder *b, int rc, struct jp_error *err)
+static int finish_rows(struct opsum_builder *b, int rc, struct jp_error *err)
 {
     hash_fini(&b->table);
     if (rc < 0) {
-        fini(b->sum);
+        fini_totals(b->sum);
         return error_set(err, "out of memory");
     }
     if (b->sum->n)
@@ -375,7 +376,7 @@ static int read_recordings(struct jp_recwalk *walk,
     struct reading r = {.walk = walk, .filter = filter};
     int rc = 0;
 
-    if (begin(&r.to, sum, err) < 0)
+    if (begin_totals(&r.to, sum, err) < 0)
         return -1;
     sum->source = "recorder";
     if (filter->rank >= 0) {
@@ -385,7 +386,7 @@ static int read_recordings(struct jp_recwalk *walk,
     while (rc == 0 && recwalk_open(walk))
         rc = read_file(&r);
     jobranks_destroy(r.ranks);
-    return end(&r.to, rc, err);
+    return finish_rows(&r.to, rc, err);
 }
 
 /* --- add up the operations of NCCL Inspector's logs */
@@ -490,7 +491,8 @@ static int lines_take(struct lines_reading *r, const struct record *rec,
 
 /* Collects what a record says about its process, for the job ranks (arg). A
  * take_record. */
-static int claim(struct lines_reading *r, const struct record *rec, void *arg)
+static int claim_record(struct lines_reading *r, const struct record *rec,
+                        void *arg)
 {
     char id[RECORD_MAX_ID + 1], host[RECORD_MAX_HOST + 1];
 
@@ -532,7 +534,7 @@ static int find_ranks(struct lines_reading *r, const struct jp_recwalk *walk)
     int rc;
 
     r->ranks = jobranks_create(walk->inputs, walk->n_inputs);
-    rc = r->ranks ? walk_all(r, walk, claim, r->ranks) : -1;
+    rc = r->ranks ? walk_all(r, walk, claim_record, r->ranks) : -1;
     return rc == 0 ? jobranks_decide(r->ranks) : rc;
 }
 
@@ -546,7 +548,7 @@ static int read_logs(const struct jp_recwalk *walk,
     int rc = 0;
 
     *bad = 0;
-    if (begin(&r.to, sum, err) < 0)
+    if (begin_totals(&r.to, sum, err) < 0)
         return -1;
     if (loglines_init(&r.lines, NULL) < 0)
         rc = -1;
@@ -557,7 +559,7 @@ static int read_logs(const struct jp_recwalk *walk,
     jobranks_destroy(r.ranks);
     loglines_fini(&r.lines);
     sum->source = "inspector";
-    return end(&r.to, rc, err);
+    return finish_rows(&r.to, rc, err);
 }
 
 /* --- totals from a report's table of operations */
@@ -716,16 +718,16 @@ static int read_tables(const struct opsum_input *input,
     struct opsum_builder builder;
     int rc = 0;
 
-    if (begin(&builder, sum, err) < 0)
+    if (begin_totals(&builder, sum, err) < 0)
         return -1;
     sum->source = "csv";
     for (size_t i = 0; rc == 0 && i < input->n_csv; i++)
         rc = add_csv(&builder, input->csv[i], (uint32_t) i, filter, err);
     if (rc < 0) {
-        end(&builder, -1, NULL); /* err has the reason */
+        finish_rows(&builder, -1, NULL); /* err has the reason */
         return -1;
     }
-    return end(&builder, 0, err);
+    return finish_rows(&builder, 0, err);
 }
 
 /* --- print the totals as a table and as JSON */
@@ -808,13 +810,13 @@ static void name_rows(struct jp_opsum *sum, const struct opsum_input *input)
 
         commnames_text(sum->names, &key, row->title);
         if (input->n_steps > 1 && row->step_at < input->n_steps)
-            copy(row->step, sizeof(row->step), input->steps[row->step_at]);
+            copy_text(row->step, sizeof(row->step), input->steps[row->step_at]);
     }
 }
 
 /* Prints the totals as text. Sorts the rows for people. */
-static int print(struct jp_opsum *sum, enum show_form form, FILE *out,
-                 struct jp_error *err)
+static int print_totals(struct jp_opsum *sum, enum show_form form, FILE *out,
+                        struct jp_error *err)
 {
     /* most time first, because a screen has few lines */
     if (form == SHOW_HUMAN && sum->n)
@@ -875,7 +877,7 @@ int opsum_show(const struct opsum_input *input,
     /* an empty table would hide that there was nothing; columns for programs
      * stay */
     else if (sum.n || form == SHOW_RAW)
-        rc = print(&sum, form, out, err);
-    fini(&sum);
+        rc = print_totals(&sum, form, out, err);
+    fini_totals(&sum);
     return rc;
 }

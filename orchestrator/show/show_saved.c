@@ -81,14 +81,14 @@ static const char *const columns[N_COLUMNS] = {
     "timed_ops", "last_ops",  "exec_us", "wait_us", "caused_us", "p2p_records"};
 
 /* Parses a count. An empty field means unknown: 0. */
-static bool get(const char *text, uint64_t *value)
+static bool get_number(const char *text, uint64_t *value)
 {
     *value = 0;
     return !*text || num_parse_u64(text, 0, UINT64_MAX >> 1, value, NULL) == 0;
 }
 
 /* Copies a text, truncated to size. */
-static void copy(char *to, size_t size, const char *text)
+static void copy_text(char *to, size_t size, const char *text)
 {
     size_t n = strnlen(text, size - 1);
 
@@ -137,13 +137,14 @@ static int read_sizes(const char *path, struct comm_sizes *sizes,
         return -1;
     while ((rc = csvtable_next(&table, v, err)) > 0) {
         /* a bad row is skipped, because only its communicator is lost */
-        if (!get(v[1], &n) || n > UINT32_MAX || !get(v[3], &seen) || seen > n)
+        if (!get_number(v[1], &n) || n > UINT32_MAX ||
+            !get_number(v[3], &seen) || seen > n)
             continue;
         if (VECTOR_DOUBLE(sizes->list, sizes->n) < 0) {
             rc = error_set(err, "out of memory");
             break;
         }
-        copy(sizes->list[sizes->n].id, sizeof(sizes->list->id), v[0]);
+        copy_text(sizes->list[sizes->n].id, sizeof(sizes->list->id), v[0]);
         sizes->list[sizes->n].n_ranks = (uint32_t) n;
         if (name_comm(&sizes->list[sizes->n], v[2], (uint32_t) seen, v[4]) <
             0) {
@@ -173,7 +174,7 @@ static const struct comm_size *find_comm(const struct comm_sizes *sizes,
 {
     struct comm_size key = {.id = ""};
 
-    copy(key.id, sizeof(key.id), id);
+    copy_text(key.id, sizeof(key.id), id);
     return sizes->n ? bsearch(&key, sizes->list, sizes->n, sizeof(key), by_id)
                     : NULL;
 }
@@ -186,7 +187,7 @@ static int add_process(struct jp_jobranks *ranks, const char *step,
     const struct comm_size *found = find_comm(sizes, v[0]);
     uint64_t rank;
 
-    if (!found || !get(v[1], &rank) || rank > UINT32_MAX)
+    if (!found || !get_number(v[1], &rank) || rank > UINT32_MAX)
         return 0;
     return jobranks_add(
         ranks, step,
@@ -226,18 +227,22 @@ static int read_processes(const char *path, const char *step,
 /* Parses a row. Returns false if it is malformed. */
 static bool get_row(const char *const v[], struct rankrow *row)
 {
-    copy(row->id, sizeof(row->id), v[COMM]);
-    copy(row->name, sizeof(row->name), v[NAME]);
-    copy(row->host, sizeof(row->host), v[HOST]);
+    copy_text(row->id, sizeof(row->id), v[COMM]);
+    copy_text(row->name, sizeof(row->name), v[NAME]);
+    copy_text(row->host, sizeof(row->host), v[HOST]);
     row->pid = pid_of(v[PID]);
     if (*v[PID] && row->pid < 0)
         return false;
     /* both are known, or neither */
     row->waits = *v[WAIT] && *v[EXEC];
-    return get(v[RANK], &row->rank) && get(v[RECORDS], &row->records) &&
-           get(v[TIMED], &row->timed_ops) && get(v[LAST], &row->last_ops) &&
-           get(v[EXEC], &row->exec_us) && get(v[WAIT], &row->wait_us) &&
-           get(v[CAUSED], &row->caused_us) && get(v[P2P], &row->p2p_records);
+    return get_number(v[RANK], &row->rank) &&
+           get_number(v[RECORDS], &row->records) &&
+           get_number(v[TIMED], &row->timed_ops) &&
+           get_number(v[LAST], &row->last_ops) &&
+           get_number(v[EXEC], &row->exec_us) &&
+           get_number(v[WAIT], &row->wait_us) &&
+           get_number(v[CAUSED], &row->caused_us) &&
+           get_number(v[P2P], &row->p2p_records);
 }
 
 /* What the rows of a step have in common. */
@@ -262,8 +267,8 @@ static int take_row(struct rankrows *rows, const struct rank_context *of,
     }
     if (VECTOR_DOUBLE(rows->at, rows->n) < 0)
         return -1;
-    copy(row.step, sizeof(row.step), of->step_title);
-    copy(row.title, sizeof(row.title), comm ? comm->title : row.name);
+    copy_text(row.step, sizeof(row.step), of->step_title);
+    copy_text(row.title, sizeof(row.title), comm ? comm->title : row.name);
     show_rank(jobranks_find(of->ranks, of->step, row.host, row.pid, 0),
               (int64_t) row.rank, row.job_rank);
     rows->at[rows->n++] = row;
@@ -276,7 +281,7 @@ static bool is_wanted(const struct opsum_filter *filter,
 {
     uint64_t rank;
 
-    return get(v[RANK], &rank) &&
+    return get_number(v[RANK], &rank) &&
            opsum_is_rank(
                filter,
                jobranks_find(of->ranks, of->step, v[HOST], pid_of(v[PID]), 0),
@@ -436,7 +441,7 @@ static char *step_of(const char *folder)
 }
 
 /* Returns the path of a step's file if it is readable. Caller frees. */
-static char *find(const char *folder, const char *name)
+static char *find_file(const char *folder, const char *name)
 {
     char *step = step_of(folder);
     char *path = step ? text_format("%s/%s", step, name) : NULL;
@@ -452,7 +457,7 @@ static char *find(const char *folder, const char *name)
 static bool has_report(char *const *folders, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        char *path = find(folders[i], "csv/ops.csv");
+        char *path = find_file(folders[i], "csv/ops.csv");
 
         free(path);
         if (path)
@@ -466,8 +471,8 @@ static bool has_report(char *const *folders, size_t n)
 static bool is_bare(char *const *folders, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        char *conf = find(folders[i], "job.conf"),
-             *raw = conf ? find(folders[i], "raw") : NULL;
+        char *conf = find_file(folders[i], "job.conf"),
+             *raw = conf ? find_file(folders[i], "raw") : NULL;
 
         free(conf);
         free(raw);
@@ -507,7 +512,7 @@ static int show_ranks(char *const *folders, char *const *steps, size_t n,
 
     for (size_t i = 0; rc == 0 && i < n; i++) {
         /* a step without a report is skipped */
-        char *csv = find(folders[i], "csv");
+        char *csv = find_file(folders[i], "csv");
         char *step = csv ? step_of(folders[i]) : NULL;
 
         if (step)
@@ -541,7 +546,7 @@ static int show_ops(char *const *folders, char *const *steps, size_t n,
         return error_set(err, "out of memory");
     }
     for (size_t i = 0; i < n; i++) {
-        char *path = find(folders[i], "csv/ops.csv");
+        char *path = find_file(folders[i], "csv/ops.csv");
 
         if (path) {
             names[input.n_csv] = steps[i];

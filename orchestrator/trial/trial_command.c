@@ -288,7 +288,7 @@ static uint64_t limit_ms(const struct trial *t)
 }
 
 /* Prints the trial as a table or as JSON. Returns an exit status. */
-static int print(const struct arguments *a, const struct trial *t)
+static int print_trial(const struct arguments *a, const struct trial *t)
 {
     struct jp_error err = {""};
 
@@ -355,7 +355,7 @@ static int run_here(const struct arguments *a, struct trial *t, const char *dir)
     if (trial_run_rounds(t, &runner, &err) < 0 ||
         trial_save(t, dir, &err) < 0 || trial_write_pages(t, dir, &err) < 0)
         return fail(JP_EXIT_IO, &err);
-    rc = print(a, t);
+    rc = print_trial(a, t);
     if (!a->common.quiet)
         quote_printf(stderr, "jobprof: %s/trial.html\n", dir);
     return rc ? rc : status_of(t);
@@ -499,7 +499,7 @@ static int show(const struct arguments *a, const char *dir)
 
     if (!t)
         return fail(JP_EXIT_NODATA, &err);
-    rc = print(a, t);
+    rc = print_trial(a, t);
     if (rc == JP_EXIT_OK)
         rc = status_of(t);
     trial_free(t);

@@ -284,7 +284,7 @@ static void settle(struct clock_talk *talk, struct clock_edge *e,
  */
 
 /* Sends question 0 or 1 of the exchange. false: it could not be sent. */
-static bool ask(struct clock_talk *talk, struct clock_edge *e, int which)
+static bool ask_node(struct clock_talk *talk, struct clock_edge *e, int which)
 {
     const struct clock_packet p = {.type = which ? CLOCK_ASK2 : CLOCK_ASK1,
                                    .from = (uint16_t) talk->self,
@@ -304,7 +304,7 @@ static void begin(struct clock_talk *talk, struct clock_edge *e, int64_t now_ns)
     e->have = 0;
     e->unstamped = e->disturbed = false;
     e->begun_ns = now_ns;
-    if (!ask(talk, e, 0))
+    if (!ask_node(talk, e, 0))
         fail(talk, e, LOST, now_ns);
 }
 
@@ -319,7 +319,7 @@ static int64_t run_edge(struct clock_talk *talk, struct clock_edge *e,
     if (e->state == EDGE_IDLE && e->ready && begins_ns >= e->next_ns)
         begin(talk, e, now_ns);
     if (e->state == EDGE_FIRST && now_ns - e->begun_ns >= talk->spacing_ns &&
-        !ask(talk, e, 1))
+        !ask_node(talk, e, 1))
         fail(talk, e, LOST, now_ns);
     /* again, for a caller that comes very late */
     if (e->state == EDGE_SECOND && now_ns - e->begun_ns >= patience_ns(talk, e))

@@ -3,7 +3,7 @@
  *
  * Three parts: find the user's mount and the cu_fuse process that serves it
  * (copper_target_find); have that daemon write its counters by an ioctl and
- * copy them (snap); and the runner, which does both in a child each time,
+ * copy them (snap_files); and the runner, which does both in a child each time,
  * because a file system that hangs must not hang the supervisor. */
 #include "plugins/copper/copper_work.h"
 
@@ -59,7 +59,7 @@ static bool is_ours(const char *path)
 
 /* Examines a mount; true ends the search. Without a wanted path, the search
  * ends at the second match. */
-static bool see(const void *arg, const struct copper_mountinfo *mount)
+static bool see_mount(const void *arg, const struct copper_mountinfo *mount)
 {
     const struct search *search = arg;
 
@@ -83,7 +83,7 @@ static int find_mount(const char *said, char **mount, struct jp_error *err)
     struct search search = {wanted, found};
     int rc = 0;
 
-    copper_mount_each(see, &search);
+    copper_mount_each(see_mount, &search);
     if (!found[0])
         rc = error_set(err, "%s%sno Copper mount of yours on this node",
                        wanted ? wanted : "", wanted ? ": " : "");
@@ -342,7 +342,7 @@ static const char *const kinds[] = {
 #define N_KINDS (sizeof(kinds) / sizeof(*kinds))
 
 /* Has the daemon write its counters. May hang with the daemon. */
-static int ask(const char *mount, struct jp_error *err)
+static int ask_mount(const char *mount, struct jp_error *err)
 {
     int fd = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
 
@@ -357,7 +357,7 @@ static int ask(const char *mount, struct jp_error *err)
 }
 
 /* Copies at most FILE_MAX bytes. */
-static int copy(int from, const char *to, struct jp_error *err)
+static int copy_file(int from, const char *to, struct jp_error *err)
 {
     struct jp_tempfile out;
     char buf[65536];
@@ -379,7 +379,7 @@ static int copy(int from, const char *to, struct jp_error *err)
 
 /* Whether a copied dump is complete. Cache sizes are checked when they are
  * read. */
-static int check(const char *path, size_t kind, struct jp_error *err)
+static int check_file(const char *path, size_t kind, struct jp_error *err)
 {
     struct copper_ops ops = {.odd = {""}};
     struct copper_stream stream;
@@ -395,8 +395,8 @@ static int check(const char *path, size_t kind, struct jp_error *err)
 }
 
 /* Copies one kind of file. Cache sizes may be missing. */
-static int keep(const struct copper_target *target, const char *to, size_t kind,
-                struct jp_error *err)
+static int keep_file(const struct copper_target *target, const char *to,
+                     size_t kind, struct jp_error *err)
 {
     char *from = text_format("%s/tables/final/%s-%s.output", target->logs,
                              target->name, kinds[kind]);
@@ -407,7 +407,7 @@ static int keep(const struct copper_target *target, const char *to, size_t kind,
     if (!from || !path)
         error_set(err, "out of memory");
     else if (fd >= 0)
-        rc = copy(fd, path, err) < 0 ? -1 : check(path, kind, err);
+        rc = copy_file(fd, path, err) < 0 ? -1 : check_file(path, kind, err);
     else if (kind >= COPPER_N_DUMPS)
         rc = 0; /* no figure depends on cache sizes */
     if (fd >= 0)
@@ -421,7 +421,7 @@ static int keep_all(const struct copper_target *target, const char *to,
                     struct jp_error *err)
 {
     for (size_t i = 0; i < N_KINDS; i++)
-        if (keep(target, to, i, err) < 0)
+        if (keep_file(target, to, i, err) < 0)
             return -1;
     return 0;
 }
@@ -429,15 +429,15 @@ static int keep_all(const struct copper_target *target, const char *to,
 /* Has the daemon write its counters and copies them to the folder `to`, which
  * is made. After a failure, copies of cut files may be there. Waits for the
  * daemon. */
-static int snap(const struct copper_target *target, const char *to,
-                struct jp_error *err)
+static int snap_files(const struct copper_target *target, const char *to,
+                      struct jp_error *err)
 {
     int rc;
 
     if (fileio_mkdirs(to, err) < 0)
         return -1;
     for (int i = 0;; i++) {
-        rc = ask(target->mount, err);
+        rc = ask_mount(target->mount, err);
         if (rc == 0)
             rc = keep_all(target, to, err);
         /* cut copies: another ioctl has written at the same time */
@@ -478,7 +478,7 @@ child(const struct attach *a, const char *to, int out)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     rc = copper_target_find(a->mount, &target, &err);
     if (rc == 0)
-        rc = snap(&target, to, &err);
+        rc = snap_files(&target, to, &err);
     /* one write of at most TEXT_MAX, which fits into the pipe */
     text = rc == 0 ? target.mount : err.text;
     if (write(out, text, strnlen(text, TEXT_MAX - 1)) < 0)

@@ -363,8 +363,8 @@ static uint64_t *field_of(struct copper_op *op, enum copper_dump dump)
 }
 
 /* The first line must be the title. */
-static int start(struct copper_stream *stream, const char *title,
-                 struct jp_error *err)
+static int read_title(struct copper_stream *stream, const char *title,
+                      struct jp_error *err)
 {
     const char *text;
     size_t len;
@@ -426,7 +426,7 @@ int copper_dump_read(struct copper_stream *stream, enum copper_dump dump,
     size_t len;
     int rc;
 
-    if (start(stream, titles[dump], err) < 0)
+    if (read_title(stream, titles[dump], err) < 0)
         return -1;
     while ((rc = copper_stream_line(stream, &text, &len, err)) > 0) {
         /* a dump without its closing brace was cut: nothing of it is used */

@@ -25,7 +25,7 @@ static const char *const ttl_labels[] = {
     "stores: ", "serves: ", "expires: ", "clears: "};
 
 /* The first line must be the title of the category's table. */
-static int start(struct copper_rows *rows, struct jp_error *err)
+static int read_title(struct copper_rows *rows, struct jp_error *err)
 {
     const char *text;
     size_t len;
@@ -122,7 +122,7 @@ static int table_next(struct copper_rows *rows, struct copper_row *row,
     const char *text;
     int rc;
 
-    if (!rows->started && start(rows, err) < 0)
+    if (!rows->started && read_title(rows, err) < 0)
         return -1;
     *row =
         (struct copper_row){.category = (enum copper_category) rows->category};

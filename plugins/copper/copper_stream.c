@@ -27,7 +27,7 @@ const struct lines_limit copper_lines = {
     "a path has at most 4,095 bytes, each doubled at worst"};
 
 /* Takes lines over; NULL: err is set. */
-static int init(struct copper_stream *stream, struct jp_lines *lines)
+static int init_stream(struct copper_stream *stream, struct jp_lines *lines)
 {
     *stream = (struct copper_stream){.lines = lines};
     return lines ? 0 : -1;
@@ -36,14 +36,14 @@ static int init(struct copper_stream *stream, struct jp_lines *lines)
 int copper_stream_open(struct copper_stream *stream, const char *path,
                        struct jp_error *err)
 {
-    return init(stream, lines_open(path, &copper_lines, err));
+    return init_stream(stream, lines_open(path, &copper_lines, err));
 }
 
 int copper_stream_bytes(struct copper_stream *stream, const void *bytes,
                         size_t size, struct jp_error *err)
 {
-    return init(stream,
-                lines_open_memory(bytes, size, "bytes", &copper_lines, err));
+    return init_stream(
+        stream, lines_open_memory(bytes, size, "bytes", &copper_lines, err));
 }
 
 void copper_stream_close(struct copper_stream *stream)

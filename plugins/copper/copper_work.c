@@ -54,7 +54,7 @@ struct wanted {
 };
 
 /* Compares two names that have no NUL. */
-static int compare(const char *a, size_t n, const char *b, size_t m)
+static int compare_names(const char *a, size_t n, const char *b, size_t m)
 {
     int rc = memcmp(a, b, n < m ? n : m);
 
@@ -66,7 +66,7 @@ static int by_name(const void *a, const void *b)
 {
     const struct wanted *x = a, *y = b;
 
-    return compare(x->name, x->len, y->name, y->len);
+    return compare_names(x->name, x->len, y->name, y->len);
 }
 
 static int by_place(const void *a, const void *b)

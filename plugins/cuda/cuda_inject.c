@@ -1,10 +1,10 @@
 /* cuda_inject.c - the library that CUDA's driver loads into a task: it counts
  * calls and writes the sums once a second.
  *
- * CUPTI calls see() at the entry and exit of each counted call; enter() and
- * leave() add to the sums. A thread of the library's own, run(), writes records
- * of them and is the only one that touches a file system. InitializeInjection()
- * starts all this, at_exit() ends it.
+ * CUPTI calls see_call() at the entry and exit of each counted call; enter()
+ * and leave() add to the sums. A thread of the library's own, run(), writes
+ * records of them and is the only one that touches a file system.
+ * InitializeInjection() starts all this, at_exit() ends it.
  *
  * The library must never fail or delay the program: what does not work becomes
  * a note in the file, or is lost. */
@@ -496,7 +496,7 @@ static void leave(struct call call, const struct cupti_callback *data)
 }
 
 /* CUPTI's callback, of type cupti_function. Runs in the program's threads. */
-static void see(void *arg, int domain, uint32_t id, const void *cbdata)
+static void see_call(void *arg, int domain, uint32_t id, const void *cbdata)
 {
     const struct cupti_callback *data = cbdata;
 
@@ -618,7 +618,7 @@ static void subscribe(void *library)
         note("libcupti.so has not all functions of CUPTI");
         return;
     }
-    rc = begin(&handle, see, NULL);
+    rc = begin(&handle, see_call, NULL);
     if (rc != CUPTI_OK) {
         snprintf(
             text, sizeof(text),

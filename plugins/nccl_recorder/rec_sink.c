@@ -241,7 +241,7 @@ static int begin_file(void)
 /* Writes whole blocks at the end of the file, which the first call creates.
  * Returns 0, or -1 when none of them is in the file. `last`: they may use what
  * is kept for the last block. */
-static int append(const void *blocks, size_t n, bool last)
+static int append_blocks(const void *blocks, size_t n, bool last)
 {
     if (!s.file.folder)
         return -1;
@@ -705,7 +705,7 @@ int rec_sink_write(bool last)
 {
     int rc = 0;
 
-    if (overflow || (used > 0 && append(buffer, used, last) < 0))
+    if (overflow || (used > 0 && append_blocks(buffer, used, last) < 0))
         rc = -1;
     else
         ever = ever || used > 0;

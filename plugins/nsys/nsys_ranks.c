@@ -490,8 +490,9 @@ static uint64_t wall_us(const struct reading *r, int64_t ns)
 }
 
 /* Passes the first n kernels on as records. 0, or the sink's result. */
-static int pass(struct reading *r, size_t n, const struct reader_sink *sink,
-                struct source_facts *facts)
+static int pass_records(struct reading *r, size_t n,
+                        const struct reader_sink *sink,
+                        struct source_facts *facts)
 {
     static const char id[] = "0x1";
     int rc = 0;
@@ -596,8 +597,9 @@ static void make_notes(const struct reading *r, uint32_t ranks, bool by_gpu,
 }
 
 /* 0, -1 without memory, or the sink's result. */
-static int settle(struct reading *r, const struct reader_input *in,
-                  const struct reader_sink *sink, struct source_facts *facts)
+static int settle_reading(struct reading *r, const struct reader_input *in,
+                          const struct reader_sink *sink,
+                          struct source_facts *facts)
 {
     bool by_gpu, one = true;
     uint32_t ranks = number_ranks(r, &by_gpu);
@@ -617,7 +619,7 @@ static int settle(struct reading *r, const struct reader_input *in,
         joined = number_colls(r, n, ranks, &unsure);
     else
         unsure = n;
-    rc = pass(r, joined, sink, facts);
+    rc = pass_records(r, joined, sink, facts);
     if (rc != 0)
         return rc;
     make_notes(r, ranks, by_gpu, all - n, unsure, joined, facts);
@@ -648,7 +650,7 @@ int nsys_ranks_read(const struct reader_input *in,
     facts->unit = "row";
     facts->several = true;
     if (r->db && read_tables(r, &err) == 0) {
-        rc = settle(r, in, sink, facts);
+        rc = settle_reading(r, in, sink, facts);
     } else if (r->meanings && *err.text) {
         rc = reader_refuse(facts, in->path, &err);
     }

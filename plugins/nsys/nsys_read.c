@@ -191,7 +191,7 @@ static uint64_t ns_of(const struct nsys_cell *cells)
     return (uint64_t) (cells[1].number - cells[0].number);
 }
 
-static void count(struct nsys_count *c, uint64_t ns, uint64_t bytes)
+static void count_one(struct nsys_count *c, uint64_t ns, uint64_t bytes)
 {
     c->n++;
     c->ns = num_add(c->ns, ns);
@@ -280,13 +280,13 @@ static int take_kernel(void *arg, const struct nsys_cell *cells,
         r->first_kernel = cells[0].number;
     if (!out->kernels.n || cells[1].number > r->last_kernel)
         r->last_kernel = cells[1].number;
-    count(&out->kernels, ns, 0);
+    count_one(&out->kernels, ns, 0);
     /* kernels whose launch may take longer than they run */
     if (ns < r->options->small_kernel_ns)
-        count(&out->small_kernels, ns, 0);
+        count_one(&out->small_kernels, ns, 0);
     /* NCCL's kernels are ncclDevKernel_... or ncclKernel_... */
     if (begins(out->of[NSYS_KERNELS].names.at[m->line - 1], "nccl")) {
-        count(&out->nccl_kernels, ns, 0);
+        count_one(&out->nccl_kernels, ns, 0);
         note_process(r, &cells[K_PID]);
     }
     return remember_launch(r, cells, err);
@@ -339,7 +339,7 @@ static int take_copy(void *arg, const struct nsys_cell *cells,
         return 0;
     }
     kind = cells[C_KIND].number;
-    count(&r->out->copies, ns_of(cells), (uint64_t) cells[C_BYTES].number);
+    count_one(&r->out->copies, ns_of(cells), (uint64_t) cells[C_BYTES].number);
     /* the direction says which end is host memory */
     if (kind == TO_DEVICE)
         host = &cells[C_FROM];
@@ -347,8 +347,8 @@ static int take_copy(void *arg, const struct nsys_cell *cells,
         host = &cells[C_TO];
     /* such a copy goes through a buffer of the driver */
     if (host && is_number(host, IS_PAGEABLE, IS_PAGEABLE))
-        count(&r->out->pageable, ns_of(cells),
-              (uint64_t) cells[C_BYTES].number);
+        count_one(&r->out->pageable, ns_of(cells),
+                  (uint64_t) cells[C_BYTES].number);
     return take_memory(r, cells, nsys_name_copy(kind, label, sizeof(label)),
                        err);
 }
@@ -411,9 +411,9 @@ static void find_gaps(struct reading *r)
         }
         ns = (uint64_t) (s->start - last->end);
         out->span_ns = num_add(out->span_ns, ns);
-        count(&out->gaps, ns, 0);
+        count_one(&out->gaps, ns, 0);
         if (ns < r->options->short_gap_ns)
-            count(&out->short_gaps, ns, 0);
+            count_one(&out->short_gaps, ns, 0);
         keep_top(out, &(struct nsys_gap){.device = s->device,
                                          .from_ns = last->end,
                                          .to_ns = s->start});
@@ -518,15 +518,15 @@ static int take_call(void *arg, const struct nsys_cell *cells,
     if (m->class == CALL_LAUNCH)
         match_launch(r, cells);
     else if (m->class == CALL_SYNC_COPY)
-        count(&out->sync_copies, ns, 0);
+        count_one(&out->sync_copies, ns, 0);
     else if (m->class == CALL_SYNC)
-        count(&out->syncs, ns, 0);
+        count_one(&out->syncs, ns, 0);
     if (m->class != CALL_ALLOCATION)
         return 0;
-    count(&out->allocations, ns, 0);
+    count_one(&out->allocations, ns, 0);
     if (out->kernels.n && cells[0].number >= middle &&
         cells[0].number <= r->last_kernel)
-        count(&out->late_allocations, ns, 0);
+        count_one(&out->late_allocations, ns, 0);
     return 0;
 }
 

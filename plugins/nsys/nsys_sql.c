@@ -542,7 +542,7 @@ static int run_command(sqlite3 *sql, const char *command)
 }
 
 /* Opens the database within its budget. */
-static int start(struct nsys_db *db, const char *path, struct jp_error *err)
+static int start_db(struct nsys_db *db, const char *path, struct jp_error *err)
 {
     const char *vfs = own_vfs();
     char name[24], cache[64];
@@ -585,7 +585,7 @@ struct nsys_db *nsys_sql_open(const char *path, nsys_stop *stop, void *arg,
     /* the checks read the file before SQLite does */
     db->fd = fileio_open_regular(path, false, err);
     if (db->fd >= 0 && check_head(db->fd, path, err) == 0 &&
-        check_journal(path, err) == 0 && start(db, path, err) == 0)
+        check_journal(path, err) == 0 && start_db(db, path, err) == 0)
         return db;
     nsys_sql_close(db);
     return NULL;

@@ -137,20 +137,20 @@ static uint64_t fresh_in(const struct nsys_span *span,
 }
 
 /* Extends span by `later`. */
-static void join(struct nsys_span *span, const struct nsys_span *later)
+static void join_span(struct nsys_span *span, const struct nsys_span *later)
 {
     span->busy += fresh_in(span, later);
     span->end = span->end > later->end ? span->end : later->end;
 }
 
 /* Joins neighbours. The spans are sorted. */
-static void merge(struct nsys_busy *busy)
+static void merge_busy(struct nsys_busy *busy)
 {
     size_t n = 0;
 
     for (size_t i = 1; i < busy->n; i++)
         if (touches(&busy->at[n], &busy->at[i], busy->merge_ns))
-            join(&busy->at[n], &busy->at[i]);
+            join_span(&busy->at[n], &busy->at[i]);
         else
             busy->at[++n] = busy->at[i];
     busy->n = busy->n ? n + 1 : 0;
@@ -166,17 +166,17 @@ void nsys_busy_settle(struct nsys_busy *busy)
         i++;
     if (i < busy->n)
         qsort(busy->at, busy->n, sizeof(*busy->at), by_start);
-    merge(busy);
+    merge_busy(busy);
 }
 
 /* Closes longer and longer gaps until half of the room is free. */
-static void shrink(struct nsys_busy *busy, size_t most)
+static void shrink_busy(struct nsys_busy *busy, size_t most)
 {
     nsys_busy_settle(busy);
     while (busy->n > most / 2) {
         busy->merge_ns = busy->merge_ns ? FASTER * busy->merge_ns
                                         : FIRST_MERGE_NS;
-        merge(busy);
+        merge_busy(busy);
     }
 }
 
@@ -189,12 +189,12 @@ int nsys_busy_add(struct nsys_busy *busy, uint32_t device, int64_t start,
 
     /* most activities follow the last one closely */
     if (busy->n && touches(&busy->at[busy->n - 1], &span, busy->merge_ns)) {
-        join(&busy->at[busy->n - 1], &span);
+        join_span(&busy->at[busy->n - 1], &span);
         return 0;
     }
     /* make room for at least half of the spans */
     if (busy->n >= most)
-        shrink(busy, most);
+        shrink_busy(busy, most);
     if (VECTOR_ROOM(busy->at, busy->n + 1, busy->room) < 0)
         return -1;
     busy->at[busy->n++] = span;

@@ -329,8 +329,9 @@ static int make_file(struct util_files *files, struct ownfile *out,
 /* Appends all bytes or none: a partial write is cut off again, because the rest
  * of a member cannot be read. The first call makes the file, which must not
  * exist yet. */
-static int append(struct util_files *files, struct util_file *file,
-                  const unsigned char *bytes, size_t len, struct jp_error *err)
+static int append_bytes(struct util_files *files, struct util_file *file,
+                        const unsigned char *bytes, size_t len,
+                        struct jp_error *err)
 {
     if (!file->out.fd &&
         make_file(files, &file->out, file->name, file->path, err) < 0)
@@ -360,7 +361,7 @@ static int flush_file(struct util_files *files, enum util_kind kind,
     if ((file->bytes || put_head(&all, kind, &files->origin, err) == 0) &&
         text_add(&all, file->text.bytes, file->text.len, err) == 0 &&
         compress_text(&all, &packed, &len, err) == 0)
-        rc = append(files, file, packed, len, err);
+        rc = append_bytes(files, file, packed, len, err);
     if (rc == 0)
         file->bytes += len;
     /* also after a failure */
