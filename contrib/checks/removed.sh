@@ -11,14 +11,15 @@
 # define. A test elsewhere is the feature's if it includes a header of these
 # folders or names its option.
 # Takes some minutes for each copy; remove.test asks less of all features in
-# seconds. With -t, copies without copper, util, history, and without all of them
-# have passed. They are built in REMOVED_DIR, one after the other. Output is TAP.
+# seconds. With -t, copies without copper, util, history, live, cuda, and without
+# all of them have passed. They are built in REMOVED_DIR, one after the other.
+# Output is TAP.
 #
 #     removed.sh -t copper util,cuda
 set -u
 tests=
 [ "${1:-}" != -t ] || { tests=1; shift; }
-[ $# -gt 0 ] || { sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 2; }
+[ $# -gt 0 ] || { sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 2; }
 top=$(cd "$(dirname "$0")/../.." && pwd)
 # copies at one place let ccache help
 work=${REMOVED_DIR:-$(mktemp -d)} || exit 1
