@@ -768,7 +768,8 @@ static void drop_many(struct jp_findings *findings)
 }
 
 /* Sets *us to what the others lose by a stage: its excess, or less, as a replay
- * has it, where another stage is as slow. 0 or -1. */
+ * has it, where another stage is as slow. A stage without which nothing would
+ * be saved is not named. 0 or -1. */
 static int price_stage(const struct stages *s, const struct slowest *x,
                        double *us)
 {
@@ -879,7 +880,6 @@ static int judge_stages(struct stages *s, struct jp_findings *findings)
     if (own.pipelines && !findings_has_late(findings)) {
         if (price_stage(s, &own, &us) < 0)
             return -1;
-        /* else another stage is as slow: without it nothing would be saved */
         if (us > JUDGE_WORTH * s->run_us)
             return add_stage_finding(s, &own, us, findings);
     }
@@ -910,8 +910,11 @@ static int judge_stages(struct stages *s, struct jp_findings *findings)
                        "in one launch, and the stages differ by that");
         return 0;
     }
-    return price_stage(s, &x, &us) < 0 ? -1
-                                       : add_stage_finding(s, &x, us, findings);
+    if (price_stage(s, &x, &us) < 0)
+        return -1;
+    return us > late_worth(s->run_us, x.peers_us)
+               ? add_stage_finding(s, &x, us, findings)
+               : 0;
 }
 
 /* A communicator of fewer complete operations than this share is not counted in
