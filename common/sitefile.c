@@ -640,10 +640,15 @@ static void read_statement(struct loader *ld)
     struct jp_error one;
     config_t cfg;
 
-    /* The text has no @include any more (siteflat.h). */
+    /* No line of the file begins with an @include any more (siteflat.h), but a
+     * statement within a line may. libconfig would open what it names, and ends
+     * the process where that is a folder. */
     config_init(&cfg);
     if (!text) {
         error_set(&one, "out of memory");
+        note_error(ld, ld->now.line, &one);
+    } else if (!strncmp(text, "@include", strlen("@include"))) {
+        error_set(&one, "@include must be at the beginning of a line");
         note_error(ld, ld->now.line, &one);
     } else if (config_read_string(&cfg, text) != CONFIG_TRUE) {
         error_set(&one, "%s", config_error_text(&cfg));

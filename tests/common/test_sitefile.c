@@ -166,6 +166,11 @@ static void test_includes(void **state)
                 "@include is not allowed");
     refuse_text(dir, SITEFILE_SITE, "/* */ @include \"/tmp\"",
                 "@include is not allowed");
+    /* each statement is read by itself, and may begin within a line */
+    refuse_text(dir, SITEFILE_SITE, "# x\ndir = \"a\"; @include \"/tmp\"\n",
+                "t.conf:2: @include must be at the beginning of a line");
+    refuse_text(dir, SITEFILE_USER, "nccl = { } @include \"/etc/passwd\"\n",
+                "@include must be at the beginning of a line");
     refuse_text(dir, SITEFILE_SITE, "@include \"bad.inc\"\n",
                 "bad.inc:3: unknown key \"nccl.men\"");
     self = tempdir_file(dir, "self.conf", 0600, "@include \"self.conf\"\n");
