@@ -16,7 +16,7 @@
  * two ranks each, as some programs make one for each two neighbours.
  *
  * Way through: stages_findings, find_pipelines, count_once, find_slowest,
- * find_own, judge.
+ * find_own, judge_stages, price_stage.
  */
 #include "orchestrator/insight/looks.h"
 

@@ -406,6 +406,12 @@ static struct differ differ_by(double worth_us, double squares, double freedom,
     return by;
 }
 
+/* Returns what is told however few there are to compare with. */
+static double told_us(double worth_us)
+{
+    return JUDGE_TOLD / JUDGE_WORTH * worth_us;
+}
+
 /* Returns by how much the mean of n processes must exceed that of the others if
  * each of them differs by us. */
 static double mean_apart(double us, double n, double others)
@@ -421,9 +427,7 @@ static double apart_of(const struct judge *j, double worth_us,
 {
     double us = mean_apart(by->us, n, others);
 
-    return by->shown || !j->timed
-               ? us
-               : fmin(us, JUDGE_TOLD / JUDGE_WORTH * worth_us);
+    return by->shown || !j->timed ? us : fmin(us, told_us(worth_us));
 }
 
 /* A process's excess and role. */
@@ -663,8 +667,7 @@ static void set_least(struct work *w)
                        : by_role * x->error_us;
 
             x->apart_us = apart_us;
-            x->known_us =
-                fmin(known_us, JUDGE_TOLD / JUDGE_WORTH * w->worth_us);
+            x->known_us = fmin(known_us, told_us(w->worth_us));
             x->least_us = fmax(apart_us, fmax(noise, by_role * usual));
             if (unlike)
                 x->error_us = fmax(usual, fmin(x->error_us, x->below_us));
