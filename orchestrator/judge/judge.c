@@ -119,7 +119,8 @@ static int compare_role(struct work *w, uint32_t role)
 
         /* before its first operation a process starts */
         for (uint32_t i = run->first[p] + 1; i < run->first[p + 1]; i++)
-            matrix[m * cols + run->items[i].col] = run->items[i].own_us;
+            if (!run->items[i].hidden)
+                matrix[m * cols + run->items[i].col] = run->items[i].own_us;
     }
     for (size_t c = 0; c < cols; c++)
         compare_column(w, matrix + c, n, cols);
@@ -1013,8 +1014,9 @@ static int leave_barriers(struct judge_run *run, double *most_us)
     if (!of)
         return -1;
     for (uint32_t i = 0; i < n; i++)
-        barrier_add(&of[run->items[i].op], run->items[i].time_us,
-                    run->items[i].own_us);
+        if (!run->items[i].after_start) /* it waits for no barrier */
+            barrier_add(&of[run->items[i].op], run->items[i].time_us,
+                        run->items[i].own_us);
     for (size_t p = 0; p < run->p->n; p++) {
         double waited_us = 0;
 

@@ -16,6 +16,9 @@
  *   With start and end the clock is the latest end so far, and own is 0 while
  *   an operation is still in flight. Where the members of an operation had met
  *   before it (identity/barriers.h), each has the shortest of their times.
+ *   Beside the computation an operation follows the start of the one before it
+ *   in its communicator (identity/follows.h): own = arrival - that start. If
+ *   either of both waited in line, it is not known.
  * - Net: an operation's time without waiting: the shortest duration of its
  *   members, which is that of the last arrival.
  * - Wait: duration - net.
@@ -54,7 +57,7 @@
  * of GPUs counts (JUDGE_DIFFER_KNOWN), or who costs much (JUDGE_TOLD). The
  * smallest effect is the same threshold.
  *
- * Bounds. 4 Mi operations of processes (aggregate/timeline.h), 40 bytes each at
+ * Bounds. 4 Mi operations of processes (aggregate/timeline.h), 44 bytes each at
  * most while they are judged. Time is O(n log n) of them. A longer run is
  * judged by what the aggregation keeps of all of it. If records have start and
  * end, that is the own time of each process by bins of time, which give the
@@ -360,9 +363,13 @@ struct judge_item {
     float at; /* when it arrived, since the process began; then 0 to 1 of the
                  run */
     /* By durations: */
-    uint32_t place : 30; /* in the order in which its process's items ended */
+    uint32_t place : 28; /* in the order in which its process's items ended */
     uint32_t joined : 1; /* it began with the one before */
     uint32_t apart : 1;  /* its operation had ended without it */
+    /* By start and end: */
+    uint32_t after_start : 1; /* it follows the start of the one before in its
+                                 communicator */
+    uint32_t hidden : 1;      /* ... and its own time is not known */
 };
 
 /* What is kept of a process over the whole run. */

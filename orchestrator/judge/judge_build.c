@@ -3,7 +3,8 @@
  * Way through: judge_build, note_keys (numbers of operations begin at the
  * lowest one that any process has), put_process (a process's records become
  * items, with a key, a number and a kind), find_roles, place_items (keys become
- * operations, kinds become columns of the role).
+ * operations, kinds become columns of the role), follow_starts (operations
+ * beside the computation).
  */
 #include "orchestrator/judge/judge.h"
 
@@ -11,10 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bandwidth.h"
 #include "common/hash.h"
 #include "common/keymap.h"
 #include "common/vector.h"
 #include "orchestrator/identity/exchanges.h"
+#include "orchestrator/identity/follows.h"
 #include "orchestrator/identity/operations.h"
 
 #define MOST (1u << 23) /* operations, and columns times members / 4 */
@@ -63,12 +66,19 @@ struct stream {
     uint32_t item;       /* of the open AlltoAll that is made of messages */
     uint64_t started_us; /* ... its start */
     uint32_t uses;       /* operations in which all wait for each other */
+    uint32_t last, two;  /* the last item, and the one before; NONE */
 };
 
 /* Items while keys and kinds have no place yet. */
 struct draft {
     uint32_t key;
     uint16_t kind;
+    /* By start and end (identity/follows.h): */
+    bool queued;      /* it began when the one before in its stream ended */
+    uint32_t place;   /* its kind at its place of a step; 0: it does not follow
+                         the one before */
+    uint32_t between; /* ... with what ended in between; 0: nothing did */
+    float since_us;   /* since the start of the one before */
 };
 
 struct build {
@@ -81,7 +91,8 @@ struct build {
     uint32_t n_keys;
     size_t room_keys;
     struct draft *drafts; /* [item] */
-    struct kind *kinds;   /* of process i: kind_at[i] to kind_at[i + 1] */
+    struct follows habits;
+    struct kind *kinds; /* of process i: kind_at[i] to kind_at[i + 1] */
     uint32_t *kind_at;
     size_t n_kinds, room_kinds;
     struct edge *edges;
@@ -204,7 +215,8 @@ static struct stream *stream_get(struct build *b, uint32_t comm,
 
     if (s->stamp == process + 1)
         return s;
-    *s = (struct stream){.stamp = process + 1};
+    *s = (struct stream){
+        .stamp = process + 1, .last = FOLLOWS_NONE, .two = FOLLOWS_NONE};
     for (uint32_t i = 0; i < b->n_used; i++)
         s->index += b->r->comms[b->used[i]].n_ranks ==
                     b->r->comms[comm].n_ranks;
@@ -299,7 +311,7 @@ static int put_item(struct build *b, uint32_t process,
         .op = by_sn ? (uint32_t) (raw->sn - key->low) : key->count,
         .col = by_sn ? (uint32_t) (raw->sn - key->low) : kind->count,
         .time_us = (float) raw->time_us};
-    b->drafts[b->n_items++] = (struct draft){k, key->kind};
+    b->drafts[b->n_items++] = (struct draft){.key = k, .kind = key->kind};
     key->count++;
     kind->count++;
     b->streams[raw->comm].uses += func != FUNC_MESSAGE;
@@ -331,27 +343,103 @@ static int put_exchange(struct build *b, uint32_t process,
     return 0;
 }
 
-/* Sets own times of a process whose records have start and end. starts: of its
- * items. While the recording was off it may have done anything: then its own
- * time counts as none. */
-static void set_own(struct judge_run *run, uint32_t process,
-                    const uint64_t *starts)
+/* Returns what an item is, for identity/follows.h: also by its size, where all
+ * ranks have the same. */
+static uint64_t what_of(const struct build *b, const struct draft *draft,
+                        size_t kinds, const struct operation *raw)
 {
-    uint32_t from = run->first[process], to = run->first[process + 1];
-    double clock = 0;
+    uint64_t name = b->kinds[kinds + draft->kind].name;
 
+    return !raw->p2p && collective_is_barrier(b->from.funcs[raw->func])
+               ? hash_word(name, raw->bytes)
+               : name;
+}
+
+/* What is known of the items of a process while it is read. */
+struct timing {
+    uint64_t start_us;
+    uint64_t what;
+};
+
+/* Notes of a collective what it may follow in its stream: the one before.
+ * Returns true if there is one. */
+static bool set_place(struct build *b, uint32_t from, uint32_t i,
+                      const struct timing *times,
+                      const struct follows_flight *flight,
+                      struct follows_lag *lag)
+{
+    struct draft *draft = &b->drafts[i];
+    const struct key *key = &b->keys[draft->key];
+    struct stream *s = &b->streams[key->comm];
+    uint32_t before = s->last, two = s->two;
+    const struct timing *x = times - from + i, *y;
+    double after_us;
+
+    s->two = before;
+    s->last = i;
+    if (before == FOLLOWS_NONE || key->func == FUNC_MESSAGE)
+        return false;
+    y = times - from + before;
+    after_us = (double) x->start_us - (double) y->start_us -
+               (double) b->run->items[before].time_us;
+    if (after_us < -FOLLOWS_NEAR_US)
+        return false;
+    /* of the hash 32 bits do: there are some hundred kinds at most */
+    draft->place = (uint32_t) follows_kind(
+        x->what, y->what, two != FOLLOWS_NONE ? times[two - from].what : 0);
+    draft->queued = after_us <= FOLLOWS_QUEUED_US;
+    draft->since_us = (float) (x->start_us - y->start_us);
+    *lag = (struct follows_lag){
+        .kind = draft->place,
+        .members = (uint32_t) b->r->comms[key->comm].n_ranks,
+        .us = {after_us, (double) draft->since_us}};
+    if (flight->ended != FOLLOWS_NONE && flight->ended != before) {
+        draft->between = (uint32_t) follows_between(
+            draft->place, times[flight->ended - from].what);
+        lag->kind = draft->between;
+        lag->us[FOLLOWS_END] = (double) x->start_us - (double) flight->ended_us;
+    }
+    return true;
+}
+
+/* Sets own times of a process whose records have start and end, from what ended
+ * last, and learns what its operations follow. times: of its items. While the
+ * recording was off it may have done anything: then its own time counts as
+ * none. 0 or -1. */
+static int set_own(struct build *b, uint32_t process,
+                   const struct timing *times)
+{
+    struct judge_run *run = b->run;
+    uint32_t from = run->first[process], to = run->first[process + 1];
+    size_t most = follows_most(b->p->n, to - from), n = 0;
+    struct follows_lag *lags = calloc(most + 1, sizeof(*lags));
+    struct follows_flight flight = {.ended = FOLLOWS_NONE};
+    double clock = 0;
+    int rc;
+
+    if (!lags)
+        return -1;
     for (uint32_t i = from; i < to; i++) {
         struct judge_item *item = &run->items[i];
-        double start = (double) (starts[i - from] - starts[0]);
+        uint64_t at_us = times[i - from].start_us;
+        double start = (double) (at_us - times->start_us);
+        bool off =
+            judge_is_paused(run->r, times->start_us + (uint64_t) clock, at_us);
 
-        item->own_us = judge_is_paused(run->r, starts[0] + (uint64_t) clock,
-                                       starts[i - from])
-                           ? 0
-                           : (float) fmax(start - clock, 0);
+        item->own_us = off ? 0 : (float) fmax(start - clock, 0);
         item->at = (float) start;
         clock = fmax(clock, start + (double) item->time_us);
+        follows_land(&flight, at_us);
+        if (set_place(b, from, i, times, &flight, &lags[n]) && n < most)
+            n++;
+        if (off)
+            b->drafts[i].place = 0;
+        follows_take_off(&flight, i, at_us + (uint64_t) item->time_us);
     }
     run->clock[process] = clock;
+    rc = follows_learn(&b->habits, lags, n);
+    free(lags);
+    return rc;
 }
 
 /* Makes the items of a process from its sources. 0 or -1. */
@@ -360,7 +448,7 @@ static int put_process(struct build *b, uint32_t process,
 {
     size_t room = 0, count = 0;
     struct operation *raw;
-    uint64_t *starts;
+    struct timing *times;
     int rc = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -370,8 +458,8 @@ static int put_process(struct build *b, uint32_t process,
     b->kind_at[process] = (uint32_t) b->n_kinds;
     b->n_used = 0;
     raw = calloc(room + 1, sizeof(*raw));
-    starts = calloc(room + 1, sizeof(*starts));
-    rc = raw && starts ? 0 : -1;
+    times = calloc(room + 1, sizeof(*times));
+    rc = raw && times ? 0 : -1;
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = unpack(&sources[i], raw, &count);
     if (rc == 0 && count && b->run->timed)
@@ -387,7 +475,9 @@ static int put_process(struct build *b, uint32_t process,
         else if (!raw[i].p2p || raw[i].peer != raw[i].rank)
             rc = put_item(b, process, &raw[i], false);
         if (b->n_items > before)
-            starts[before - b->run->first[process]] = raw[i].start_us;
+            times[before - b->run->first[process]] = (struct timing){
+                raw[i].start_us,
+                what_of(b, &b->drafts[before], b->kind_at[process], &raw[i])};
     }
     b->run->closest[process] = UINT32_MAX;
     for (uint32_t i = 0, most = 0; i < b->n_used; i++)
@@ -397,9 +487,9 @@ static int put_process(struct build *b, uint32_t process,
         }
     b->run->first[process + 1] = b->n_items;
     if (rc == 0 && b->run->timed)
-        set_own(b->run, process, starts);
+        rc = set_own(b, process, times);
     free(raw);
-    free(starts);
+    free(times);
     return rc;
 }
 
@@ -596,6 +686,74 @@ out:
     return rc;
 }
 
+/* --- operations beside the computation ------------------------------------ */
+
+/* Returns true if an item follows the start of the one before in its stream. */
+static bool is_after_start(const struct build *b, const struct draft *draft)
+{
+    const struct follows_habit *h =
+        draft->place ? follows_find(&b->habits, draft->place) : NULL;
+
+    return h && follows_start(h) &&
+           !(draft->between &&
+             follows_what_ended(follows_find(&b->habits, draft->between)));
+}
+
+/* Marks the items of a process that follow the start of the one before. Where
+ * either of both waited in line, its own time is hidden by the wait. */
+static void mark_starts(struct build *b, uint32_t process)
+{
+    struct judge_run *run = b->run;
+
+    for (uint32_t i = run->first[process]; i < run->first[process + 1]; i++)
+        b->streams[b->keys[b->drafts[i].key].comm].last = FOLLOWS_NONE;
+    for (uint32_t i = run->first[process]; i < run->first[process + 1]; i++) {
+        struct judge_item *item = &run->items[i];
+        struct stream *s = &b->streams[b->keys[b->drafts[i].key].comm];
+        uint32_t before = s->last;
+
+        s->last = i;
+        if (!is_after_start(b, &b->drafts[i]))
+            continue;
+        item->after_start = 1;
+        item->hidden = b->drafts[i].queued || (before != FOLLOWS_NONE &&
+                                               run->items[before].after_start &&
+                                               b->drafts[before].queued);
+    }
+}
+
+/* Sets own times of items that follow the start of the one before. Where those
+ * of half of the members or more are hidden, there is little to compare with:
+ * then what counts is who arrives how long after the end of the one before. 0
+ * or -1. */
+static int follow_starts(struct build *b)
+{
+    struct judge_run *run = b->run;
+    uint32_t n = run->first[b->p->n];
+    struct {
+        uint32_t members, hidden;
+    } *of = calloc((size_t) run->n_ops + 1, sizeof(*of));
+
+    if (!of)
+        return -1;
+    for (uint32_t p = 0; p < b->p->n; p++)
+        mark_starts(b, p);
+    for (uint32_t i = 0; i < n; i++) {
+        of[run->items[i].op].members += run->items[i].after_start;
+        of[run->items[i].op].hidden += run->items[i].hidden;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        struct judge_item *item = &run->items[i];
+
+        if (2 * of[item->op].hidden >= of[item->op].members)
+            item->hidden = 0;
+        else if (item->after_start && !item->hidden)
+            item->own_us = b->drafts[i].since_us;
+    }
+    free(of);
+    return 0;
+}
+
 /* Makes the items of all processes. 0 or -1. */
 static int put_all(struct build *b)
 {
@@ -643,9 +801,12 @@ int judge_build(struct judge_run *run)
         rc = run->why ? 0 : find_roles(&b);
     if (rc == 0 && !run->why)
         rc = place_items(&b);
+    if (rc == 0 && !run->why && run->timed)
+        rc = follow_starts(&b);
     if (rc == 0 && !run->why && run->part)
         rc = judge_kept_fill(run, &b.from);
     keymap_fini(&b.map);
+    follows_fini(&b.habits);
     free(b.keys);
     operations_fini(&b.from);
     free(b.drafts);

@@ -45,7 +45,8 @@ struct sums {
 static void add_item(struct column *c, const struct judge_item *item,
                      uint32_t process)
 {
-    if (!isfinite(item->own_us) || item->at < (float) JUDGE_START)
+    if (!isfinite(item->own_us) || item->hidden ||
+        item->at < (float) JUDGE_START)
         return;
     c->sum_us += (double) item->own_us;
     if (c->n++ && item->own_us <= c->longest_us)

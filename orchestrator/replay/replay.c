@@ -11,68 +11,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/stats.h"
-#include "common/vector.h"
 #include "orchestrator/identity/barriers.h"
+#include "orchestrator/identity/follows.h"
 
 /* --- what an operation follows, where several may overlap ----------------- */
-
-enum {
-    /* operations from which the usual times are learnt: the first ones */
-    SAMPLE = 1 << 19,
-    OF_EACH = 64, /* least number per process */
-    LEAST = 5     /* least number per kind */
-};
-
-/* An event follows the start of the one before if its time after that start
- * varies less than STEADIER times as much as its time after the end: after the
- * end it also varies by the waits in between. */
-#define STEADIER 0.85
-/* median deviations that are unlikely by chance (2.7 sigma) */
-#define UNUSUAL 4
-#define FREE_US 50 /* an operation this late did not wait in line */
-/* an operation this soon after the end of the one before waited in line */
-#define QUEUED_US 5
-
-/* Of operations in which most members waited in line, in how many somebody did
- * not: he was the last one, for whom the others waited. */
-#define AHEAD 0.5
-
-/* What an event may follow: end or start of the one before in its own stream.
- */
-enum { OF_END, OF_START, N_OF };
-
-/* Usual times of a kind of event, learnt where no other operation ended in
- * between. Deviations are weighted by their number. */
-struct habit {
-    uint64_t kind; /* 0: unused slot */
-    double n;
-    /* least of the processes' medians after the end; a late process has a
-     * longer one, which must not count as usual */
-    double end_us;
-    /* sums of the median absolute deviations, times numbers */
-    double off[N_OF];
-    /* numbers of events that were queued, that were not, and that came so late
-     * that they certainly did not wait in line */
-    double queued, steady, free;
-    /* of those that were queued: operations, and numbers of events that
-     * certainly did not wait in line */
-    double ops, ahead;
-};
-
-struct habits {
-    struct habit *at;
-    size_t n, room;
-    struct hash_table table; /* of the habits, by their kinds */
-};
-
-/* The times of one event after the end and after the start of the one before.
- */
-struct lag {
-    uint64_t kind;
-    uint32_t members; /* of its operation */
-    double us[N_OF];
-};
 
 /* Returns the kind of an event: as replay_kind_of, but by size where all ranks
  * have the same, and by role, as a Send behaves unlike a Recv. */
@@ -82,33 +24,6 @@ static uint64_t kind_of(const struct replay *x, uint32_t event)
 
     return replay_mix(replay_kind_of(x, event) ^ x->events[event].role) ^
            (op->loose ? 0 : op->bytes << 1) ^ 1;
-}
-
-/* Returns the habit of a kind, or NULL. */
-static struct habit *habit_find(const struct habits *h, uint64_t kind)
-{
-    uint64_t hash = hash_word(hash_start(), kind);
-    uint32_t at;
-
-    for (size_t i = 0; (at = hash_next(&h->table, hash, &i)) != HASH_NONE;)
-        if (h->at[at].kind == kind)
-            return &h->at[at];
-    return NULL;
-}
-
-/* Returns the habit of a kind, which is added if needed. NULL: no memory. */
-static struct habit *habit_get(struct habits *h, uint64_t kind)
-{
-    struct habit *habit = habit_find(h, kind);
-
-    if (habit)
-        return habit;
-    habit = VECTOR_ADD(h->at, h->n, h->room);
-    if (!habit || hash_add(&h->table, hash_word(hash_start(), kind),
-                           (uint32_t) h->n - 1) < 0)
-        return NULL;
-    habit->kind = kind;
-    return habit;
 }
 
 /* Returns the end of a launch, given its last event. A launch ends with its
@@ -124,21 +39,19 @@ static double launch_end(const struct replay *x, uint32_t last,
 }
 
 /* Returns the times from the end and from the start of the event before in the
- * stream to this one. The kind includes the two events before, because the same
- * operation may have different times at different places of a step. */
-static struct lag lag_of(const struct replay *x, uint32_t i,
-                         const double *starts)
+ * stream to this one. */
+static struct follows_lag lag_of(const struct replay *x, uint32_t i,
+                                 const double *starts)
 {
     const struct replay_event *e = &x->events[i];
     uint32_t two = x->events[e->before].before;
-    struct lag lag = {
-        .kind = replay_mix(kind_of(x, i) ^ kind_of(x, e->before) << 2),
+    struct follows_lag lag = {
+        .kind = follows_kind(kind_of(x, i), kind_of(x, e->before),
+                             two != REPLAY_NONE ? kind_of(x, two) : 0),
         .members = x->ops[e->op].n};
 
-    if (two != REPLAY_NONE)
-        lag.kind = replay_mix(lag.kind ^ kind_of(x, two));
-    lag.us[OF_END] = starts[i] - launch_end(x, e->before, starts);
-    lag.us[OF_START] = starts[i] - starts[e->before];
+    lag.us[FOLLOWS_END] = starts[i] - launch_end(x, e->before, starts);
+    lag.us[FOLLOWS_START] = starts[i] - starts[e->before];
     return lag;
 }
 
@@ -150,169 +63,69 @@ static bool has_between(const struct replay_event *e)
 }
 
 /* The same where another operation ended in between: the times from its end,
- * and from the start of the event before. The kind includes the other one. */
-static struct lag lag_between(const struct replay *x, uint32_t i,
-                              const double *starts)
+ * and from the start of the event before. */
+static struct follows_lag lag_between(const struct replay *x, uint32_t i,
+                                      const double *starts)
 {
-    struct lag lag = lag_of(x, i, starts);
+    struct follows_lag lag = lag_of(x, i, starts);
 
-    lag.kind = replay_mix(lag.kind ^ kind_of(x, x->events[i].after) << 4);
-    lag.us[OF_END] = (double) x->events[i].own_us;
+    lag.kind = follows_between(lag.kind, kind_of(x, x->events[i].after));
+    lag.us[FOLLOWS_END] = (double) x->events[i].own_us;
     return lag;
 }
 
-static int by_kind(const void *a, const void *b)
-{
-    const struct lag *x = a, *y = b;
-
-    return x->kind < y->kind ? -1 : x->kind > y->kind;
-}
-
-/* Returns the median absolute deviation of n values. */
-static double deviation(double *v, size_t n, double *median)
-{
-    *median = stats_median(v, n);
-    for (size_t i = 0; i < n; i++)
-        v[i] = fabs(v[i] - *median);
-    return stats_median(v, n);
-}
-
-/* Adds one process's lags of one kind. */
-static void add_habit(struct habit *to, const struct lag *lags, size_t n,
-                      double *scratch)
-{
-    double weight = (double) n, median;
-
-    to->n += weight;
-    for (unsigned of = 0; of < N_OF; of++) {
-        double off;
-
-        for (size_t i = 0; i < n; i++)
-            scratch[i] = lags[i].us[of];
-        off = deviation(scratch, n, &median);
-        if (of == OF_END) {
-            if (to->n <= weight || median < to->end_us)
-                to->end_us = median;
-            if (median <= QUEUED_US) { /* varies like what it waits for, so it
-                                          says nothing */
-                to->queued += weight;
-                to->ops += weight / lags->members;
-                for (size_t i = 0; i < n; i++)
-                    to->ahead += lags[i].us[of] > FREE_US;
-                return;
-            }
-            to->steady += weight;
-            to->free += median > FREE_US ? weight : 0;
-        }
-        to->off[of] += weight * off;
-    }
-}
-
-/* Learns from the first events of one process, at most `most`, so that time and
- * memory do not grow with the run. Those between which something else ended are
- * of kinds of their own. Returns 0 or -1. */
-static int add_process(const struct replay *x, uint32_t process,
-                       const double *starts, struct habits *h)
+/* Learns from the first events of one process. Those between which something
+ * else ended are of kinds of their own. Returns 0 or -1. */
+static int learn_process(const struct replay *x, uint32_t process,
+                         const double *starts, struct follows *habits)
 {
     uint32_t from = x->first[process], to = x->first[process + 1];
-    uint32_t most = SAMPLE / (uint32_t) x->p->n + OF_EACH;
-    struct lag *lags = calloc((size_t) (to - from) + 1, sizeof(*lags));
-    double *scratch = calloc((size_t) (to - from) + 1, sizeof(*scratch));
-    size_t n = 0, end;
-    struct habit *habit;
-    int rc = lags && scratch ? 0 : -1;
+    size_t most = follows_most(x->p->n, to - from), n = 0;
+    struct follows_lag *lags = calloc(most + 1, sizeof(*lags));
+    int rc;
 
-    for (uint32_t i = from; rc == 0 && i < to && n < most; i++)
+    if (!lags)
+        return -1;
+    for (uint32_t i = from; i < to && n < most; i++)
         if (!x->events[i].place && x->events[i].before != REPLAY_NONE)
             lags[n++] = has_between(&x->events[i]) ? lag_between(x, i, starts)
                                                    : lag_of(x, i, starts);
-    if (rc == 0)
-        qsort(lags, n, sizeof(*lags), by_kind);
-    for (size_t i = 0; rc == 0 && i < n; i = end) {
-        for (end = i + 1; end < n && lags[end].kind == lags[i].kind; end++)
-            ;
-        if (end - i < LEAST)
-            continue;
-        habit = habit_get(h, lags[i].kind);
-        if (habit)
-            add_habit(habit, lags + i, end - i, scratch);
-        else
-            rc = -1;
-    }
+    rc = follows_learn(habits, lags, n);
     free(lags);
-    free(scratch);
     return rc;
 }
 
-/* Returns true if the time after the start of the event before is steadier, by
- * more than the resolution of the times. */
-static bool is_start_steadier(const struct habit *h)
-{
-    return h->off[OF_START] < STEADIER * h->off[OF_END] &&
-           h->off[OF_END] > h->steady * QUEUED_US;
-}
-
-/* Decides whether events of a kind follow the start or the end of the one
- * before. The start: if the time after it is steadier; or if most wait in line
- * (their own time is hidden by the wait), but some do not. */
-static unsigned followed(const struct habit *h)
-{
-    return is_start_steadier(h) || (h->queued > h->free &&
-                                    (h->free > 0 || h->ahead > AHEAD * h->ops))
-               ? OF_START
-               : OF_END;
-}
-
-/* Returns true if what ended last ended beside the event, and the event did not
- * wait for it: it came sooner after that end than is usual by UNUSUAL
- * deviations, and is nearer to its usual time after the event before in its
- * stream. */
-static bool ended_beside(const struct habit *h, double before_us,
-                         double after_us)
-{
-    double usual = h->end_us;
-    double off = h->steady > 0 ? h->off[OF_END] / h->steady : 0;
-
-    return after_us < usual - UNUSUAL * off &&
-           fabs(before_us - usual) < fabs(after_us - usual);
-}
-
 /* Returns true if an event of a kind that follows the start of the one before
- * follows what ended in between instead, as the first gradients of a step do
- * that another operation began. */
-static bool follows_between(const struct replay *x, uint32_t i,
-                            const double *starts, const struct habits *habits)
+ * follows what ended in between instead. */
+static bool is_after_other(const struct replay *x, uint32_t i,
+                           const double *starts, const struct follows *habits)
 {
-    const struct habit *h;
-
-    if (!has_between(&x->events[i]))
-        return false;
-    h = habit_find(habits, lag_between(x, i, starts).kind);
-    return h && h->steady > 0 && !is_start_steadier(h);
+    return has_between(&x->events[i]) &&
+           follows_what_ended(
+               follows_find(habits, lag_between(x, i, starts).kind));
 }
 
 /* Decides what an event follows, as far as it can by itself; vote() takes the
  * other members of the operation into account. */
 static void decide(struct replay *x, uint32_t i, const double *starts,
-                   const struct habits *habits)
+                   const struct follows *habits)
 {
     struct replay_event *e = &x->events[i];
-    const struct lag lag = lag_of(x, i, starts);
-    const struct habit *h = habit_find(habits, lag.kind);
-    unsigned of;
+    const struct follows_lag lag = lag_of(x, i, starts);
+    const struct follows_habit *h = follows_find(habits, lag.kind);
 
     if (!h)
         return;
     /* Messages always follow the end: sender and receiver have unlike times. */
-    of = x->ops[e->op].pair ? OF_END : followed(h);
-    if (of == OF_START && !follows_between(x, i, starts, habits)) {
+    if (!x->ops[e->op].pair && follows_start(h) &&
+        !is_after_other(x, i, starts, habits)) {
         e->after = e->before;
         e->after_start = true;
-        e->own_us = (float) lag.us[of];
-        e->queued = lag.us[OF_END] <= QUEUED_US;
+        e->own_us = (float) lag.us[FOLLOWS_START];
+        e->queued = lag.us[FOLLOWS_END] <= FOLLOWS_QUEUED_US;
     } else if (e->after != e->before && !e->after_start) {
-        e->beside = ended_beside(h, lag.us[OF_END], (double) e->own_us) ? 1
-                                                                        : -1;
+        e->beside =
+            follows_beside(h, lag.us[FOLLOWS_END], (double) e->own_us) ? 1 : -1;
     }
 }
 
@@ -331,7 +144,7 @@ static void vote(struct replay *x, const struct replay_op *op,
 
         if (!e->beside || (sum ? sum : e->beside) < 0)
             continue;
-        e->own_us = (float) lag_of(x, x->members[k], starts).us[OF_END];
+        e->own_us = (float) lag_of(x, x->members[k], starts).us[FOLLOWS_END];
         e->after = e->before;
     }
 }
@@ -350,11 +163,11 @@ static void copy_launch(struct replay_event *e)
 /* Sets what each event follows: learn habits, decide, vote. Returns 0 or -1. */
 static int find_followed(struct replay *x, const double *starts)
 {
-    struct habits habits = {0};
+    struct follows habits = {0};
     int rc = 0;
 
     for (uint32_t p = 0; rc == 0 && p < x->p->n; p++)
-        rc = add_process(x, p, starts, &habits);
+        rc = learn_process(x, p, starts, &habits);
     for (uint32_t i = 0; rc == 0 && i < x->n_events; i++)
         if (!x->events[i].place && x->events[i].before != REPLAY_NONE)
             decide(x, i, starts, &habits);
@@ -363,8 +176,7 @@ static int find_followed(struct replay *x, const double *starts)
     for (uint32_t i = 0; rc == 0 && i < x->n_events; i++)
         if (x->events[i].place)
             copy_launch(&x->events[i]);
-    free(habits.at);
-    hash_fini(&habits.table);
+    follows_fini(&habits);
     return rc;
 }
 

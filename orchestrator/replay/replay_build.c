@@ -15,10 +15,8 @@
 #include "common/hash.h"
 #include "common/vector.h"
 #include "orchestrator/identity/exchanges.h"
+#include "orchestrator/identity/follows.h"
 #include "orchestrator/identity/operations.h"
-
-#define NEAR_US 5   /* time stamps of one host differ by up to this */
-#define MAX_OPEN 32 /* operations of one process in flight at a time */
 
 /* --- keys of operations --------------------------------------------------- */
 
@@ -209,41 +207,11 @@ static uint32_t find_op(struct replay *x, uint32_t process,
                   &op);
 }
 
-/* The operations of a process in flight while its events are made. */
-struct flight {
-    struct {
-        uint32_t event;
-        uint64_t end_us;
-    } open[MAX_OPEN];
-    unsigned n;
-    uint32_t ended; /* the event that ended last, and when; NONE: none yet */
-    uint64_t ended_us;
-};
-
-/* Removes operations that have ended by at_us, and notes the one that ended
- * last. If MAX_OPEN are in flight, all are taken as ended: so many overlap in
- * no program that can be replayed. */
-static void land(struct flight *f, uint64_t at_us)
-{
-    unsigned kept = 0;
-
-    for (unsigned i = 0; i < f->n; i++) {
-        if (f->open[i].end_us > at_us + NEAR_US && f->n < MAX_OPEN) {
-            f->open[kept++] = f->open[i];
-        } else if (f->ended == REPLAY_NONE ||
-                   f->open[i].end_us >= f->ended_us) {
-            f->ended = f->open[i].event;
-            f->ended_us = f->open[i].end_us;
-        }
-    }
-    f->n = kept;
-}
-
 /* Sets what the event follows, and its own time. If nothing has ended yet, it
  * follows the start of the event before; the first one follows the begin of the
  * process. */
 static void follow(struct replay *x, uint32_t i, uint32_t first,
-                   uint64_t start_us, const struct flight *f)
+                   uint64_t start_us, const struct follows_flight *f)
 {
     struct replay_event *e = &x->events[i];
 
@@ -271,7 +239,7 @@ static uint8_t role_of(const struct operation *raw, bool exchange)
  * adds the others. first: first event of the process; from_us: its time. */
 static void put_launch(struct replay *x, uint32_t process, uint32_t first,
                        const struct operation *raw, size_t n, bool exchange,
-                       struct flight *f, uint64_t from_us)
+                       struct follows_flight *f, uint64_t from_us)
 {
     struct replay_stream *s = stream_get(x, raw->comm, process);
     uint32_t put = 0, at = x->n_events;
@@ -295,7 +263,7 @@ static void put_launch(struct replay *x, uint32_t process, uint32_t first,
             .role = role_of(&raw[i], exchange),
             .place = (uint16_t) (put < UINT16_MAX ? put : UINT16_MAX),
             .before = s->last != REPLAY_NONE &&
-                              s->end_us <= raw->start_us + NEAR_US
+                              s->end_us <= raw->start_us + FOLLOWS_NEAR_US
                           ? s->last
                           : REPLAY_NONE,
         };
@@ -320,16 +288,15 @@ static void put_launch(struct replay *x, uint32_t process, uint32_t first,
             s->exchange = s->last;
             s->exchange_us = raw->start_us;
         }
-        land(f, 0);
-        f->open[f->n].event = x->n_events - 1;
-        f->open[f->n++].end_us = raw->start_us + time_us;
+        follows_take_off(f, x->n_events - 1, raw->start_us + time_us);
     }
 }
 
 /* Adds another message to the open AlltoAll, which ends with the last of its
  * messages. */
 static void extend_exchange(struct replay *x, uint32_t process,
-                            const struct operation *raw, struct flight *f)
+                            const struct operation *raw,
+                            struct follows_flight *f)
 {
     struct replay_stream *s = stream_get(x, raw->comm, process);
     uint64_t end_us = raw->start_us + raw->time_us;
@@ -343,7 +310,7 @@ static void extend_exchange(struct replay *x, uint32_t process,
     if (f->ended == s->exchange)
         f->ended_us = end_us;
     for (unsigned i = 0; i < f->n; i++)
-        if (f->open[i].event == s->exchange)
+        if (f->open[i].operation == s->exchange)
             f->open[i].end_us = end_us;
 }
 
@@ -352,7 +319,7 @@ static void put_process(struct replay *x, uint32_t process,
                         struct exchanges *exchanges,
                         const struct operation *raw, size_t n)
 {
-    struct flight flight = {.ended = REPLAY_NONE};
+    struct follows_flight flight = {.ended = REPLAY_NONE};
     uint32_t first = x->n_events;
     uint64_t end_us = 0;
     size_t length;
@@ -362,7 +329,7 @@ static void put_process(struct replay *x, uint32_t process,
         bool exchange = exchanges_has(exchanges, &raw[i]);
 
         length = exchange ? 1 : launch_length(raw + i, n - i);
-        land(&flight, raw[i].start_us);
+        follows_land(&flight, raw[i].start_us);
         if (exchange && !exchanges_begins(exchanges, &raw[i]))
             extend_exchange(x, process, &raw[i], &flight);
         else

@@ -135,26 +135,6 @@ static int by_excess(const void *a, const void *b)
     return x->k < y->k ? -1 : x->k > y->k;
 }
 
-/* Mends a process with a single peer, of which the median is not robust: in
- * each window of the run it takes as long as the peer, distributed over the
- * operations as before. */
-static void take_shares(const struct replay *x, const struct peers *peers,
-                        float *own)
-{
-    for (unsigned w = 0; w < WINDOWS; w++) {
-        uint32_t from = (uint32_t) ((uint64_t) peers->events * w / WINDOWS);
-        uint32_t to = (uint32_t) ((uint64_t) peers->events * (w + 1) / WINDOWS);
-        double mine = 0, theirs = 0;
-
-        for (uint32_t k = from; k < to; k++) {
-            mine += (double) x->events[peers->mine[k]].own_us;
-            theirs += (double) x->events[peers->theirs[0][k]].own_us;
-        }
-        for (uint32_t k = from; mine > 0 && theirs >= 0 && k < to; k++)
-            own[peers->mine[k]] *= (float) (theirs / mine);
-    }
-}
-
 /* Returns true if most peers waited in line at position k while the process did
  * not. Their own time is hidden by the wait, and unknown. */
 static bool is_hidden(const struct replay *x, const struct peers *peers,
@@ -179,6 +159,28 @@ static double hidden_ratio(const struct replay *x, const struct peers *peers)
             theirs += peers_median(x, peers, k, SIZE_MAX);
         }
     return mine > 0 && theirs > 0 ? fmin(theirs / mine, 1) : 1;
+}
+
+/* Mends a process with a single peer, of which the median is not robust: in
+ * each window of the run it takes as long as the peer where both are known,
+ * distributed over the operations as before. */
+static void take_shares(const struct replay *x, const struct peers *peers,
+                        float *own)
+{
+    for (unsigned w = 0; w < WINDOWS; w++) {
+        uint32_t from = (uint32_t) ((uint64_t) peers->events * w / WINDOWS);
+        uint32_t to = (uint32_t) ((uint64_t) peers->events * (w + 1) / WINDOWS);
+        double mine = 0, theirs = 0;
+
+        for (uint32_t k = from; k < to; k++) {
+            if (is_hidden(x, peers, k))
+                continue;
+            mine += (double) x->events[peers->mine[k]].own_us;
+            theirs += (double) x->events[peers->theirs[0][k]].own_us;
+        }
+        for (uint32_t k = from; mine > 0 && theirs >= 0 && k < to; k++)
+            own[peers->mine[k]] *= (float) (theirs / mine);
+    }
 }
 
 /* Mends a process: its excess over the peers' median, sorted by size, becomes
@@ -287,7 +289,7 @@ static int mend_culprit(struct replay *x, const bool *culprit, bool *only,
             x->events[x->first[to->process] + i].own_us;
     rc = any ? mend(x, &peers, own) : 0;
     memcpy(to->own, own + x->first[to->process], n * sizeof(*own));
-    for (uint32_t k = 0; any && peers.n > 1 && k < n && !to->hides; k++)
+    for (uint32_t k = 0; any && k < n && !to->hides; k++)
         to->hides = is_hidden(x, &peers, k);
     to->order = peers.mine;
     peers.mine = NULL;
