@@ -18,6 +18,10 @@ enum {
  * varies less than STEADIER times as much as its time after the end: after the
  * end it also varies by the waits in between. */
 #define STEADIER 0.85
+/* Operations that follow the end of the one before never wait in line. Where a
+ * tenth do, they follow the start unless the time after the end is as much
+ * steadier. */
+#define LINED 0.1
 /* median deviations that are unlikely by chance (2.7 sigma) */
 #define UNUSUAL 4
 #define FREE_US 50 /* an operation this late did not wait in line */
@@ -121,7 +125,6 @@ static void add_lags(struct follows_habit *to, const struct follows_lag *lags,
 {
     double weight = (double) n, median;
 
-    to->n += weight;
     for (unsigned of = 0; of < FOLLOWS_N; of++) {
         double off;
 
@@ -129,8 +132,9 @@ static void add_lags(struct follows_habit *to, const struct follows_lag *lags,
             scratch[i] = lags[i].us[of];
         off = deviation(scratch, n, &median);
         if (of == FOLLOWS_END) {
-            if (to->n <= weight || median < to->end_us)
+            if (!(to->n > 0) || median < to->end_us)
                 to->end_us = median;
+            to->n += weight;
             if (median <= FOLLOWS_QUEUED_US) { /* varies like what it waits for,
                                                   so it says nothing */
                 to->queued += weight;
@@ -139,11 +143,15 @@ static void add_lags(struct follows_habit *to, const struct follows_lag *lags,
                     to->ahead += lags[i].us[of] > FREE_US;
                 return;
             }
-            to->steady += weight;
             to->free += median > FREE_US ? weight : 0;
+            for (size_t i = 0; i < n; i++)
+                to->lined += lags[i].us[of] <= FOLLOWS_QUEUED_US;
+        } else if (!(to->steady > 0) || median < to->start_us) {
+            to->start_us = median;
         }
         to->off[of] += weight * off;
     }
+    to->steady += weight;
 }
 
 int follows_learn(struct follows *f, struct follows_lag *lags, size_t n)
@@ -187,7 +195,9 @@ uint64_t follows_between(uint64_t kind, uint64_t other)
  * more than the resolution of the times. */
 static bool is_start_steadier(const struct follows_habit *h)
 {
-    return h->off[FOLLOWS_START] < STEADIER * h->off[FOLLOWS_END] &&
+    double steadier = h->lined > LINED * h->steady ? 1 / STEADIER : STEADIER;
+
+    return h->off[FOLLOWS_START] < steadier * h->off[FOLLOWS_END] &&
            h->off[FOLLOWS_END] > h->steady * FOLLOWS_QUEUED_US;
 }
 
@@ -202,6 +212,16 @@ bool follows_start(const struct follows_habit *h)
 bool follows_what_ended(const struct follows_habit *between)
 {
     return between && between->steady > 0 && !is_start_steadier(between);
+}
+
+bool follows_anew(const struct follows_habit *h, double after_end_us)
+{
+    if (h->steady > 0 && h->queued > h->steady &&
+        after_end_us > h->start_us / 2)
+        return true;
+    return h->steady > 0 &&
+           after_end_us > h->start_us + FOLLOWS_QUEUED_US +
+                              UNUSUAL * h->off[FOLLOWS_START] / h->steady;
 }
 
 bool follows_beside(const struct follows_habit *h, double before_us,

@@ -70,14 +70,15 @@ struct follows_lag {
 struct follows_habit {
     uint64_t kind;
     double n;
-    /* least of the processes' medians after the end; a late process has a
-     * longer one, which must not count as usual */
-    double end_us;
+    /* least of the processes' medians after the end, and after the start; a
+     * late process has longer ones, which must not count as usual */
+    double end_us, start_us;
     /* sums of the median absolute deviations, times numbers */
     double off[FOLLOWS_N];
     /* numbers of operations that were queued, that were not, and that came so
      * late that they certainly did not wait in line */
     double queued, steady, free;
+    double lined; /* those of `steady` that waited in line */
     /* of those that were queued: operations, and numbers of those that
      * certainly did not wait in line */
     double ops, ahead;
@@ -122,6 +123,13 @@ bool follows_start(const struct follows_habit *habit);
  * step do that another operation began. between: the habit of follows_between;
  * NULL: there is none. */
 bool follows_what_ended(const struct follows_habit *between);
+
+/* Returns true if an operation of a kind that follows the start of the one
+ * before came so late after the end of that one that it seems to begin anew, as
+ * the first gradients of the next step do: later than operations of its kind
+ * usually come after the start. A stall looks the same, so it follows the end
+ * only if most members of the operation say so. */
+bool follows_anew(const struct follows_habit *habit, double after_end_us);
 
 /* Returns true if what ended last ended beside an operation, which did not wait
  * for it: it came sooner after that end than is usual, and is nearer to its

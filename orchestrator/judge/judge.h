@@ -57,7 +57,7 @@
  * of GPUs counts (JUDGE_DIFFER_KNOWN), or who costs much (JUDGE_TOLD). The
  * smallest effect is the same threshold.
  *
- * Bounds. 4 Mi operations of processes (aggregate/timeline.h), 44 bytes each at
+ * Bounds. 4 Mi operations of processes (aggregate/timeline.h), 48 bytes each at
  * most while they are judged. Time is O(n log n) of them. A longer run is
  * judged by what the aggregation keeps of all of it. If records have start and
  * end, that is the own time of each process by bins of time, which give the

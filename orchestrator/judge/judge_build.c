@@ -74,11 +74,11 @@ struct draft {
     uint32_t key;
     uint16_t kind;
     /* By start and end (identity/follows.h): */
-    bool queued;      /* it began when the one before in its stream ended */
     uint32_t place;   /* its kind at its place of a step; 0: it does not follow
                          the one before */
     uint32_t between; /* ... with what ended in between; 0: nothing did */
     float since_us;   /* since the start of the one before */
+    float after_us;   /* since its end */
 };
 
 struct build {
@@ -387,7 +387,7 @@ static bool set_place(struct build *b, uint32_t from, uint32_t i,
     /* of the hash 32 bits do: there are some hundred kinds at most */
     draft->place = (uint32_t) follows_kind(
         x->what, y->what, two != FOLLOWS_NONE ? times[two - from].what : 0);
-    draft->queued = after_us <= FOLLOWS_QUEUED_US;
+    draft->after_us = (float) after_us;
     draft->since_us = (float) (x->start_us - y->start_us);
     *lag = (struct follows_lag){
         .kind = draft->place,
@@ -688,20 +688,31 @@ out:
 
 /* --- operations beside the computation ------------------------------------ */
 
-/* Returns true if an item follows the start of the one before in its stream. */
-static bool is_after_start(const struct build *b, const struct draft *draft)
+/* Of an operation: its members that follow the start of the one before, those
+ * of them whose own time is hidden, and those to which it seems to begin anew.
+ */
+struct members {
+    uint32_t n, hidden, anew;
+};
+
+/* Returns the habit of an item if it follows the start of the one before in its
+ * stream; else NULL. */
+static const struct follows_habit *start_habit(const struct build *b,
+                                               const struct draft *draft)
 {
     const struct follows_habit *h =
         draft->place ? follows_find(&b->habits, draft->place) : NULL;
 
     return h && follows_start(h) &&
-           !(draft->between &&
-             follows_what_ended(follows_find(&b->habits, draft->between)));
+                   !(draft->between && follows_what_ended(follows_find(
+                                           &b->habits, draft->between)))
+               ? h
+               : NULL;
 }
 
 /* Marks the items of a process that follow the start of the one before. Where
  * either of both waited in line, its own time is hidden by the wait. */
-static void mark_starts(struct build *b, uint32_t process)
+static void mark_starts(struct build *b, uint32_t process, struct members *of)
 {
     struct judge_run *run = b->run;
 
@@ -709,45 +720,47 @@ static void mark_starts(struct build *b, uint32_t process)
         b->streams[b->keys[b->drafts[i].key].comm].last = FOLLOWS_NONE;
     for (uint32_t i = run->first[process]; i < run->first[process + 1]; i++) {
         struct judge_item *item = &run->items[i];
-        struct stream *s = &b->streams[b->keys[b->drafts[i].key].comm];
+        const struct draft *draft = &b->drafts[i];
+        struct stream *s = &b->streams[b->keys[draft->key].comm];
+        const struct follows_habit *h = start_habit(b, draft);
         uint32_t before = s->last;
 
         s->last = i;
-        if (!is_after_start(b, &b->drafts[i]))
+        if (!h)
             continue;
         item->after_start = 1;
-        item->hidden = b->drafts[i].queued || (before != FOLLOWS_NONE &&
-                                               run->items[before].after_start &&
-                                               b->drafts[before].queued);
+        item->hidden = draft->after_us <= FOLLOWS_QUEUED_US ||
+                       (before != FOLLOWS_NONE &&
+                        run->items[before].after_start &&
+                        b->drafts[before].after_us <= FOLLOWS_QUEUED_US);
+        of[item->op].n++;
+        of[item->op].hidden += item->hidden;
+        of[item->op].anew += follows_anew(h, (double) draft->after_us);
     }
 }
 
-/* Sets own times of items that follow the start of the one before. Where those
- * of half of the members or more are hidden, there is little to compare with:
- * then what counts is who arrives how long after the end of the one before. 0
- * or -1. */
+/* Sets own times of items that follow the start of the one before, if their
+ * operation does not begin anew. Where those of half of the members or more are
+ * hidden, there is little to compare with: then what counts is how long after
+ * the end of the one before each arrives. 0 or -1. */
 static int follow_starts(struct build *b)
 {
     struct judge_run *run = b->run;
-    uint32_t n = run->first[b->p->n];
-    struct {
-        uint32_t members, hidden;
-    } *of = calloc((size_t) run->n_ops + 1, sizeof(*of));
+    struct members *of = calloc((size_t) run->n_ops + 1, sizeof(*of));
 
     if (!of)
         return -1;
     for (uint32_t p = 0; p < b->p->n; p++)
-        mark_starts(b, p);
-    for (uint32_t i = 0; i < n; i++) {
-        of[run->items[i].op].members += run->items[i].after_start;
-        of[run->items[i].op].hidden += run->items[i].hidden;
-    }
-    for (uint32_t i = 0; i < n; i++) {
+        mark_starts(b, p, of);
+    for (uint32_t i = 0; i < run->first[b->p->n]; i++) {
         struct judge_item *item = &run->items[i];
+        const struct members *m = &of[item->op];
 
-        if (2 * of[item->op].hidden >= of[item->op].members)
+        if (2 * m->anew > m->n)
+            item->after_start = 0;
+        if (!item->after_start || 2 * m->hidden >= m->n)
             item->hidden = 0;
-        else if (item->after_start && !item->hidden)
+        else if (!item->hidden)
             item->own_us = b->drafts[i].since_us;
     }
     free(of);

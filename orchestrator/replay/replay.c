@@ -119,13 +119,41 @@ static void decide(struct replay *x, uint32_t i, const double *starts,
     /* Messages always follow the end: sender and receiver have unlike times. */
     if (!x->ops[e->op].pair && follows_start(h) &&
         !is_after_other(x, i, starts, habits)) {
-        e->after = e->before;
         e->after_start = true;
-        e->own_us = (float) lag.us[FOLLOWS_START];
         e->queued = lag.us[FOLLOWS_END] <= FOLLOWS_QUEUED_US;
+        e->anew = follows_anew(h, lag.us[FOLLOWS_END]);
     } else if (e->after != e->before && !e->after_start) {
         e->beside =
             follows_beside(h, lag.us[FOLLOWS_END], (double) e->own_us) ? 1 : -1;
+    }
+}
+
+/* The members of an operation decide by majority whether it begins anew. If
+ * not, those that follow the start of the one before do. */
+static void follow_starts(struct replay *x, const struct replay_op *op,
+                          const double *starts)
+{
+    uint32_t anew = 0, members = 0;
+
+    for (uint32_t k = op->first; k < op->first + op->n; k++) {
+        const struct replay_event *e = &x->events[x->members[k]];
+
+        members += e->after_start && e->before != REPLAY_NONE;
+        anew += e->anew;
+    }
+    for (uint32_t k = op->first; k < op->first + op->n; k++) {
+        uint32_t i = x->members[k];
+        struct replay_event *e = &x->events[i];
+
+        if (!e->after_start || e->before == REPLAY_NONE)
+            continue;
+        if (2 * anew > members) {
+            e->after_start = false;
+            e->queued = false;
+            continue;
+        }
+        e->after = e->before;
+        e->own_us = (float) (starts[i] - starts[e->before]);
     }
 }
 
@@ -137,6 +165,7 @@ static void vote(struct replay *x, const struct replay_op *op,
 {
     int sum = 0;
 
+    follow_starts(x, op, starts);
     for (uint32_t k = op->first; k < op->first + op->n; k++)
         sum += x->events[x->members[k]].beside;
     for (uint32_t k = op->first; k < op->first + op->n; k++) {

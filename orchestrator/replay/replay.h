@@ -57,7 +57,8 @@
  *   their stream.
  * - In a stream beside the computation an operation follows the start of the
  *   one before, if the time after the start is steadier than after the end,
- *   and steadier than after what another stream ended in between.
+ *   and steadier than after what another stream ended in between
+ *   (identity/follows.h). If it begins anew it follows what ended last.
  * - Operations of one launch begin together and follow the same one.
  *
  * Messages that a rank launches together, as the Recv and the Send of a stage,

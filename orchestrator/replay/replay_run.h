@@ -23,6 +23,7 @@ struct replay_event {
     bool after_start : 1; /* it follows the start of `after`, not its end */
     bool queued : 1;      /* it began right after the end of `before`: it waited
                              in line, and its own time is hidden */
+    bool anew : 1;        /* it seems to begin anew; while it is decided */
     signed beside : 2;    /* 1: what ended last overlapped it; -1: it did not */
     unsigned role : 2; /* of a pair: 1: it sends, 2: to or from a higher rank */
 };
