@@ -2,9 +2,8 @@
  *
  * Way through: judge_run, set_excess (each own time less that of the peers),
  * judge_stalls_find, add_blocks, measure (excess and error of each process),
- * set_least (the smallest excess that is named), judge_name_nodes
- * (judge_node.c), name_process, judge_turns_find, judge_price. Both names ask
- * judge_window.c for the part of the run.
+ * set_least (the smallest excess that is named), judge_name_all (judge_name.c),
+ * judge_turns_find, judge_price.
  */
 #include "orchestrator/judge/judge_work.h"
 
@@ -15,7 +14,6 @@
 
 #include "common/figure.h"
 #include "common/stats.h"
-#include "common/vector.h"
 #include "orchestrator/aggregate/intervals.h"
 #include "orchestrator/identity/barriers.h"
 
@@ -792,42 +790,6 @@ static void measure_net(struct work *w)
     }
 }
 
-/* --- names ---------------------------------------------------------------- */
-
-/* Names a process that is late from some time on, or all along. A part of the
- * run is told only where its blocks have enough intervals: of a run of a few
- * steps a part is one step, and its work differs by chance. 0 or -1. */
-static int name_process(struct work *w, size_t p, bool *named)
-{
-    struct judge *j = w->j;
-    struct judge_process *x = &j->processes[p];
-    const struct noise noise = {.blocks = w->blocks + w->role_from[x->role],
-                                .n = x->likes,
-                                .variance = x->usual_noise};
-    const struct window late = judge_window_find(x->own_us, &noise);
-    bool onset = x->intervals >= JUDGE_KNOWN_INTERVALS &&
-                 late.late_us > w->worth_us &&
-                 judge_window_stands_out(x->own_us, &late, &noise,
-                                         judge_chance(j->n_judged), w->scratch);
-    struct judge_answer *a;
-
-    if ((!onset && !(x->excess_us > x->least_us)) ||
-        (!onset && !(x->total_us > x->apart_us / 2)) ||
-        judge_is_by_net(j, x->net_us, onset ? late.late_us : x->excess_us))
-        return 0;
-    a = judge_add(j, w->p, onset ? JUDGE_ONSET : JUDGE_LATE, p);
-    if (!a)
-        return -1;
-    a->excess_us = onset ? late.late_us : x->excess_us;
-    a->error_us = onset ? late.error_us : x->error_us;
-    if (onset)
-        judge_window_set(a, &late);
-    a->times = w->run->first[p + 1] - w->run->first[p];
-    a->part = x->total_us > x->excess_us ? x->excess_us / x->total_us : 1;
-    named[p] = true;
-    return 0;
-}
-
 /* --- all ------------------------------------------------------------------ */
 
 /* Returns why the matrix says nothing; NULL: it does. */
@@ -874,60 +836,6 @@ static void drop_crowd(struct judge *j)
     judge_drop_answers(j);
 }
 
-/* Makes one answer of those about all processes of a host: each of them is late
- * beyond doubt, so their node is, though the mean of its blocks may vary by the
- * lateness itself. 0 or -1. */
-static int join_nodes(struct work *w)
-{
-    struct judge *j = w->j;
-    size_t *named = calloc(w->p->n_hosts + 1, sizeof(*named)), kept = 0;
-    size_t *all = calloc(w->p->n_hosts + 1, sizeof(*all));
-    size_t *first = calloc(w->p->n_hosts + 1, sizeof(*first));
-    int rc = named && all && first ? 0 : -1;
-
-    for (size_t p = 0; rc == 0 && p < w->p->n; p++)
-        all[w->p->list[p].host_at]++;
-    for (size_t i = 0; rc == 0 && i < j->n; i++)
-        named[j->answers[i].host] += j->answers[i].kind == JUDGE_LATE ||
-                                     j->answers[i].kind == JUDGE_ONSET;
-    for (size_t i = 0; rc == 0 && i < j->n; i++) {
-        struct judge_answer *a = &j->answers[i], *node;
-        size_t h = a->host;
-
-        if (a->kind == JUDGE_NODE || named[h] < 2 || named[h] < all[h] ||
-            all[h] == w->p->n) {
-            j->answers[kept++] = *a;
-            continue;
-        }
-        if (!first[h]) {
-            first[h] = kept + 1;
-            j->answers[kept] = *a;
-            node = &j->answers[kept++];
-            node->kind = JUDGE_NODE;
-            node->excess_us = 0;
-            node->part = 1;
-            node->times = all[h];
-        }
-        node = &j->answers[first[h] - 1];
-        node->excess_us += a->excess_us / (double) all[h];
-        node->error_us = fmax(node->error_us, a->error_us);
-        if (j->processes[a->process].total_us >
-            j->processes[node->process].total_us)
-            node->process = a->process;
-        if ((node->blocks | a->blocks) != node->blocks) {
-            struct window late = {.in = node->blocks | a->blocks};
-
-            judge_window_set(node, &late);
-        }
-    }
-    if (rc == 0)
-        j->n = kept;
-    free(named);
-    free(all);
-    free(first);
-    return rc;
-}
-
 /* Returns true if processes are of one role, and share the communicator that
  * they use most with each other and not with all. */
 static bool are_mates(const struct work *w, size_t p, size_t q)
@@ -945,8 +853,7 @@ static bool is_late_mate(const struct work *w, const struct judge_answer *stall)
     for (size_t i = 0; i < w->j->n; i++) {
         const struct judge_answer *a = &w->j->answers[i];
 
-        if ((a->kind == JUDGE_LATE || a->kind == JUDGE_ONSET) &&
-            a->excess_us > stall->excess_us &&
+        if (judge_is_late(a) && a->excess_us > stall->excess_us &&
             are_mates(w, a->process, stall->process))
             return true;
     }
@@ -973,15 +880,8 @@ static int judge_all(struct work *w)
 {
     struct judge *j = w->j;
     bool *named = calloc(w->p->n + 1, sizeof(*named));
-    int rc = named ? judge_name_nodes(w, named) : -1;
+    int rc = named ? judge_name_all(w, named) : -1;
 
-    for (size_t i = 0; i < w->p->n; i++)
-        w->blocks[i] = j->processes[w->members[i]].own_us;
-    for (size_t p = 0; rc == 0 && p < w->p->n; p++)
-        if (j->processes[p].judged && !named[p])
-            rc = name_process(w, p, named);
-    if (rc == 0)
-        rc = join_nodes(w);
     if (rc == 0)
         rc = judge_stalls_name(
             j, w->run, w->run->kept_first ? w->run->kept_excess : w->excess,

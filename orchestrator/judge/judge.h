@@ -335,6 +335,13 @@ int judge_group_cost(struct judge *judge, const struct jp_result *result,
                      const enum judge_side *side, double by_us,
                      double *cost_us);
 
+/* Returns true if an answer is that a process is late, all along or in a part
+ * of the run. */
+static inline bool judge_is_late(const struct judge_answer *answer)
+{
+    return answer->kind == JUDGE_LATE || answer->kind == JUDGE_ONSET;
+}
+
 /* Returns true if an answer is about a process: it alone, or its node. */
 bool judge_concerns(const struct judge_answer *answer,
                     const struct jp_processes *processes, size_t process);
@@ -476,7 +483,7 @@ void judge_kept_check(struct judge_run *run, double run_us);
  * without the start. */
 double judge_kept_wait(const struct judge_run *run, size_t process);
 
-/* --- judge_answer.c. For this room only. ---------------------------------- */
+/* --- judge_name.c. For this room only. ------------------------------------ */
 
 /* Adds an answer, to be filled. Returns NULL: no memory. */
 struct judge_answer *judge_add(struct judge *judge,
@@ -489,8 +496,6 @@ void judge_drop_answers(struct judge *judge);
 /* Returns the share of the budget for each of n that are asked one question.
  * Whatever is named by chance alone takes it from here. */
 double judge_chance(size_t n);
-
-/* --- judge_resample.c. For this room only. -------------------------------- */
 
 /* Returns the trimmed mean of n blocks, at most JUDGE_BLOCKS, times n, and its
  * error: the larger one of single blocks and of pairs, as noise may last. */
