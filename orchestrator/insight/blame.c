@@ -1,13 +1,20 @@
-/* blame.c - make findings from late ranks, one for each cause.
+/* blame.c - which late ranks and nodes are told, one finding for each cause.
  *
- * late.c decides by statistics which ranks are late by their own doing. A late
- * rank is not yet a cause: this file asks own times who is late, joins ranks to
- * nodes and roles, and computes what the others lose.
+ * Two rules find them: sums of waits (late.c, late_measure.c) and own times
+ * (orchestrator/judge). All that decides between the two is here:
  *
- * Way through: late_findings at the end, collect, tell. Times are in us, as GPU
- * time: one process that waits for 1 us costs 1 us.
+ *   blame_findings      whom sums call late (collect). Where own times speak
+ *                       (owntime.c), they decide: tell_nodes, tell_ranks. What
+ *                       they do not name is dropped (drop_contradicted) but for
+ *                       the exceptions of is_contradicted, ask_node, named_of
+ *   blame_by_own_times  whom own times alone name, unless another finding
+ *                       explains it (explains)
+ *
+ * Texts: describe_rank, add_node, add_many (by sums), add_own_rank,
+ * add_own_node (by own times). Times are in us, as GPU time: one process that
+ * waits for 1 us costs 1 us.
  */
-#include "orchestrator/insight/late.h"
+#include "orchestrator/insight/looks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +27,6 @@
 #include "orchestrator/insight/alltoall.h"
 #include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/looks.h"
 #include "common/stats.h"
 
 /* The least share of its excess by which a late rank arrives late. */
@@ -28,6 +34,14 @@
 /* What it costs explains an excess that is no more than so many times as long.
  */
 #define SAME_WAIT 1.1
+
+/* What to do about a late process, and a late node. */
+static const char check_process[] =
+    "check that process: clocks and temperature of its GPU, data loading, "
+    "garbage collection, other work on its cores";
+static const char check_node[] =
+    "check that node: power and clock limits, cooling, file system mounts, "
+    "other jobs' processes";
 
 /* A late process, and the rank of it that shows the lateness best. */
 struct suspect {
@@ -234,7 +248,7 @@ static double cost_of_all(const struct blame *b, size_t process)
     return cost;
 }
 
-/* --- what mending a single late rank saves ------------------------------- */
+/* --- what mending a single late rank saves -------------------------------- */
 
 /* Returns true if a process's communicators c and d have a further process in
  * common. */
@@ -345,6 +359,47 @@ static double cost_of(const struct blame *b, size_t process)
         cost += (double) b->r->ranks[rank].caused_us + grouped_cost(b, rank);
     }
     return cost;
+}
+
+/* --- suspects ------------------------------------------------------------- */
+
+/* Returns true if the process shares the communicator that it uses most with
+ * one that stalls. Where operations overlap computation, durations show both of
+ * them as late to the next operations. */
+static bool has_stalling_mate(const struct judge *j,
+                              const struct judge_process *x)
+{
+    for (size_t i = 0; i < j->n; i++) {
+        const struct judge_answer *a = &j->answers[i];
+
+        if (a->kind == JUDGE_STALL && x->closest != UINT32_MAX &&
+            j->processes[a->process].closest == x->closest &&
+            j->processes[a->process].role == x->role)
+            return true;
+    }
+    return false;
+}
+
+/* Where a stall was told, clears `late` of ranks whose own times, without
+ * stalls, show less than half of their lateness: they stall, or they waited for
+ * one that stalls. */
+static void excuse_stalls(const struct jp_result *r,
+                          const struct jp_processes *p, const struct judge *j,
+                          const struct jp_findings *findings,
+                          struct jp_lateness *lateness)
+{
+    bool told = false;
+
+    for (size_t i = 0; i < findings->n; i++)
+        told |= finding_is_stall(findings->at[i].kind);
+    for (size_t i = 0; told && i < r->n_ranks; i++) {
+        const struct judge_process *x = &j->processes[p->of_rank[i]];
+        double own_us = !j->timed && has_stalling_mate(j, x) ? x->excess_us
+                                                             : x->total_us;
+
+        if (lateness[i].late && x->judged && own_us < lateness[i].excess_us / 2)
+            lateness[i].late = false;
+    }
 }
 
 /* Returns the process's late rank (likes: rank that is as late as its role)
@@ -558,9 +613,7 @@ static int add_rank(struct blame *b, const struct suspect *s)
     f->at_least |= at_least;
     snprintf(f->host, sizeof(f->host), "%s", who->host);
     describe_rank(b, s, f);
-    snprintf(f->next, sizeof(f->next),
-             "check that process: clocks and temperature of its GPU, data "
-             "loading, garbage collection, other work on its cores");
+    snprintf(f->next, sizeof(f->next), "%s", check_process);
     return 0;
 }
 
@@ -603,9 +656,7 @@ static int add_node(struct blame *b, size_t host, size_t late, size_t all)
              "cost %s",
              f->host, FIG_COUNT(late), FIG_COUNT(all), FIG_US(arrival),
              FINDING_LOSS(f));
-    snprintf(f->next, sizeof(f->next),
-             "check that node: power and clock limits, cooling, file system "
-             "mounts, other jobs' processes");
+    snprintf(f->next, sizeof(f->next), "%s", check_node);
     return 0;
 }
 
@@ -687,6 +738,114 @@ static int add_many(struct blame *b, const struct suspect *list, size_t n)
     return 0;
 }
 
+/* --- findings by own times ------------------------------------------------ */
+
+/* Formats in which part of the run, if that is not all of it. */
+static const char *part_of(const struct judge_answer *a, char *buf, size_t size)
+{
+    *buf = '\0';
+    if (a->stretches > 1)
+        snprintf(buf, size, " %s times, in %s of the run",
+                 FIG_COUNT(a->stretches), FIG_SHARE(a->share));
+    else if (a->to < 1)
+        snprintf(buf, size, " from %s to %s of the run", FIG_SHARE(a->from),
+                 FIG_SHARE(a->to));
+    else if (a->from > 0)
+        snprintf(buf, size, " from %s of the run on", FIG_SHARE(a->from));
+    return buf;
+}
+
+/* Sets when that part begins. */
+static void fill_start(const struct jp_result *r, const struct judge *j,
+                       const struct judge_answer *a, struct jp_finding *f)
+{
+    if (a->from > 0 && r->ops && r->ops->dump_first)
+        f->from_us = (double) r->ops->dump_first + a->from * j->run_us;
+}
+
+static int add_own_rank(const struct jp_result *r, const struct jp_processes *p,
+                        const struct judge *j, const struct judge_answer *a,
+                        struct jp_findings *findings)
+{
+    const struct judge_process *x = &j->processes[a->process];
+    struct jp_finding *f = findings_add(findings, JP_FINDING_LATE_RANK);
+    char name[JP_PROCESS_NAME_LEN], when[60], times[80];
+    bool known = x->later != UINT64_MAX;
+
+    if (!f || owntime_fill(r, p, j, a, findings, f) < 0)
+        return -1;
+    finding_count(f, a->excess_us / (a->share * (double) x->intervals),
+                  known ? x->later : 0, known ? x->intervals : 0);
+    fill_start(r, j, a, f);
+    if (known)
+        snprintf(times, sizeof(times), "an operation, in %s of %s",
+                 FIG_COUNT(f->times), FIG_COUNT(f->of));
+    else
+        snprintf(times, sizeof(times), "each of its %s operations, on average",
+                 FIG_COUNT(x->intervals));
+    snprintf(f->text, sizeof(f->text),
+             "%s computes longer than its peers%s: by %s before %s; cost %s",
+             processes_describe(p, r, &p->list[a->process], name),
+             part_of(a, when, sizeof(when)), FIG_US(f->by_us), times,
+             FINDING_LOSS(f));
+    snprintf(f->next, sizeof(f->next), "%s", check_process);
+    return 0;
+}
+
+static int add_own_node(const struct jp_result *r, const struct jp_processes *p,
+                        const struct judge *j, const struct judge_answer *a,
+                        struct jp_findings *findings)
+{
+    const struct judge_process *x = &j->processes[a->process];
+    struct jp_finding *f = findings_add(findings, JP_FINDING_LATE_NODE);
+
+    char when[60];
+
+    if (!f || owntime_fill(r, p, j, a, findings, f) < 0)
+        return -1;
+    finding_count(f, a->excess_us / (a->share * (double) x->intervals),
+                  a->times, a->times);
+    fill_start(r, j, a, f);
+    snprintf(f->text, sizeof(f->text),
+             "the %s ranks of node %.64s compute longer than their peers%s, by "
+             "%s before an operation; cost %s",
+             FIG_COUNT(a->times), f->host, part_of(a, when, sizeof(when)),
+             FIG_US(f->by_us), FINDING_LOSS(f));
+    snprintf(f->next, sizeof(f->next), "%s", check_node);
+    return 0;
+}
+
+/* Appends a finding by own times. 0, or -1: no memory. */
+static int add_own(const struct jp_result *r, const struct jp_processes *p,
+                   const struct judge *j, const struct judge_answer *a,
+                   struct jp_findings *findings)
+{
+    return a->kind == JUDGE_NODE ? add_own_node(r, p, j, a, findings)
+                                 : add_own_rank(r, p, j, a, findings);
+}
+
+/* --- which of both decides ------------------------------------------------ */
+
+/* Returns the answer by which a process is late, all along or in a part of the
+ * run. NULL: it is not late. */
+static const struct judge_answer *find_late(const struct judge *j,
+                                            size_t process)
+{
+    for (size_t i = 0; i < j->n; i++)
+        if (judge_is_late(&j->answers[i]) && j->answers[i].process == process)
+            return &j->answers[i];
+    return NULL;
+}
+
+/* Returns the answer by which all of a host is late. NULL: it is not. */
+static const struct judge_answer *find_node(const struct judge *j, size_t host)
+{
+    for (size_t i = 0; i < j->n; i++)
+        if (j->answers[i].kind == JUDGE_NODE && j->answers[i].host == host)
+            return &j->answers[i];
+    return NULL;
+}
+
 /* Returns what own times have of a suspect; NULL: they do not speak. */
 static const struct judge_process *own_of(const struct blame *b,
                                           const struct suspect *s)
@@ -716,10 +875,10 @@ static bool is_of_few(const struct blame *b, const struct suspect *s)
 /* Returns true if own times contradict that a suspect is late whom they do not
  * name, all along or in a part of the run: by start and end. By durations a
  * late part may drown in waits, and a slower network looks like own times, so
- * nobody is named who may have one (judge_is_by_net). There sums decide:
- * of a part of the run, and all along, unless he is not apart, or his network
- * is slower by more than he is late. Sums also decide of a process that no
- * other one does the work of, and of a few that do the same work, with start
+ * nobody is named who may have one (is_by_net of judge_name.c). There sums
+ * decide: of a part of the run, and all along, unless he is not apart, or his
+ * network is slower by more than he is late. Sums also decide of a process that
+ * no other one does the work of, and of a few that do the same work, with start
  * and end, where they show as much as is told however few there are
  * (JUDGE_TOLD). */
 static bool is_contradicted(const struct blame *b, const struct suspect *s)
@@ -739,8 +898,8 @@ static bool is_contradicted(const struct blame *b, const struct suspect *s)
 static bool is_named(const struct blame *b, const struct suspect *s)
 {
     return own_of(b, s) &&
-           (owntime_late(b->judge, s->process) ||
-            owntime_node(b->judge, b->p->list[s->process].host_at));
+           (find_late(b->judge, s->process) ||
+            find_node(b->judge, b->p->list[s->process].host_at));
 }
 
 /* Sets *told if all ranks of a host are told by sums alone, whom own times do
@@ -798,7 +957,7 @@ static int tell_own_node(struct blame *b, size_t host,
 {
     struct jp_finding *f;
 
-    if (owntime_add(b->r, b->p, b->judge, named, b->findings) < 0)
+    if (add_own(b->r, b->p, b->judge, named, b->findings) < 0)
         return -1;
     f = &b->findings->at[b->findings->n - 1];
     f->confirmed = all;
@@ -814,13 +973,10 @@ static bool names_one_of(const struct blame *b, size_t host)
 {
     if (!b->speaks || !b->judge->timed)
         return false;
-    for (size_t k = 0; k < b->judge->n; k++) {
-        const struct judge_answer *a = &b->judge->answers[k];
-
-        if ((a->kind == JUDGE_LATE || a->kind == JUDGE_ONSET) &&
-            a->host == host)
+    for (size_t i = 0; i < b->judge->n; i++)
+        if (judge_is_late(&b->judge->answers[i]) &&
+            b->judge->answers[i].host == host)
             return true;
-    }
     return false;
 }
 
@@ -833,7 +989,7 @@ static int tell_nodes(struct blame *b, const size_t *all, const size_t *late)
     int rc = is ? 0 : -1;
 
     for (size_t h = 0; rc == 0 && h < b->p->n_hosts; h++) {
-        const struct judge_answer *named = b->speaks ? owntime_node(b->judge, h)
+        const struct judge_answer *named = b->speaks ? find_node(b->judge, h)
                                                      : NULL;
         bool whole = is_node(b, late[h], all[h]);
 
@@ -863,7 +1019,7 @@ static const struct judge_answer *named_of(const struct blame *b,
                                            const struct suspect *s)
 {
     const struct judge_answer *a =
-        own_of(b, s) ? owntime_late(b->judge, s->process) : NULL;
+        own_of(b, s) ? find_late(b->judge, s->process) : NULL;
 
     return a && b->lateness[s->rank].spells && a->kind != JUDGE_ONSET ? NULL
                                                                       : a;
@@ -877,7 +1033,7 @@ static int tell_own(struct blame *b, const struct suspect *s,
     bool in_part = b->lateness[s->rank].spells > 0;
     struct jp_finding *f;
 
-    if (owntime_add(b->r, b->p, b->judge, named, b->findings) < 0)
+    if (add_own(b->r, b->p, b->judge, named, b->findings) < 0)
         return -1;
     if (!sure || in_part != (named->kind == JUDGE_ONSET))
         return 0;
@@ -921,9 +1077,9 @@ static int add_all_findings(struct blame *b, const size_t *all,
                : tell_ranks(b);
 }
 
-int late_findings(const struct jp_result *r, const struct jp_processes *p,
-                  const struct judge *judge, const struct jp_lateness *lateness,
-                  struct jp_findings *findings)
+int blame_findings(const struct jp_result *r, const struct jp_processes *p,
+                   const struct judge *judge, struct jp_lateness *lateness,
+                   struct jp_findings *findings)
 {
     struct blame b = {.r = r,
                       .p = p,
@@ -943,6 +1099,7 @@ int late_findings(const struct jp_result *r, const struct jp_processes *p,
     b.up = calloc(p->n + 1, sizeof(*b.up));
     if (all && late && b.suspects && b.likes && b.of_role && b.waits_us &&
         b.alone_us && b.up && add_up_alone(&b) == 0) {
+        excuse_stalls(r, p, judge, findings, lateness);
         add_waits(&b);
         collect(&b);
         count_roles(&b);
@@ -957,5 +1114,67 @@ int late_findings(const struct jp_result *r, const struct jp_processes *p,
     free(b.up);
     free(all);
     free(late);
+    return rc;
+}
+
+/* --- whom own times alone name -------------------------------------------- */
+
+/* Returns true if a finding is about what own times with start and end do not
+ * have in them: the network, or a whole stage, as each process is compared with
+ * others of its stage. */
+static bool is_beside(const struct jp_finding *f)
+{
+    return f->kind == JP_FINDING_SLOW_NETWORK || f->kind == JP_FINDING_DRIFT ||
+           (f->kind == JP_FINDING_IMBALANCE && f->stages);
+}
+
+/* Returns true if a finding decides the verdict, and may also explain that own
+ * times name a process. That ranks wait by turns does not, and who is late does
+ * not explain who else is. By durations the mates of a rank that stalls may be
+ * late with it, and the network is in own times (is_beside). */
+static bool explains(const struct jp_finding *f, const struct judge *j,
+                     const struct judge_answer *a)
+{
+    if (f->kind == JP_FINDING_TURNS ||
+        (a->kind == JUDGE_LATE && f->kind == JP_FINDING_LATE_RANK) ||
+        (a->kind == JUDGE_LATE && j->timed && finding_is_stall(f->kind)) ||
+        (j->timed && is_beside(f)))
+        return false;
+    return finding_verdict(f) != JP_VERDICT_OK;
+}
+
+/* Returns true if one of the first n findings explains the answer, or is about
+ * the same process. */
+static bool is_told(const struct jp_findings *findings, size_t n,
+                    const struct jp_processes *p, const struct judge *j,
+                    const struct judge_answer *a)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct jp_finding *f = &findings->at[i];
+
+        if (explains(f, j, a) || (f->kind == JP_FINDING_LATE_RANK &&
+                                  f->pid == p->list[a->process].pid &&
+                                  !strcmp(f->host, p->list[a->process].host)))
+            return true;
+    }
+    return false;
+}
+
+int blame_by_own_times(const struct jp_result *r, const struct jp_processes *p,
+                       const struct judge *j, struct jp_findings *findings)
+{
+    size_t before = findings->n;
+    int rc = 0;
+
+    if (!judge_speaks(j) || owntime_why_silent(r, j))
+        return 0;
+    for (size_t i = 0; rc == 0 && i < j->n; i++) {
+        const struct judge_answer *a = &j->answers[i];
+
+        /* stalls are told by stalls.c */
+        if (a->kind == JUDGE_STALL || is_told(findings, before, p, j, a))
+            continue;
+        rc = add_own(r, p, j, a, findings);
+    }
     return rc;
 }

@@ -606,10 +606,10 @@ static int find_expected(struct jp_insight *x, const struct jp_result *r,
 /* Runs the analyses that compare ranks. Returns 0, or -1 without memory.
  *
  * The order matters. The series come first, because late ranks are judged with
- * the network's own time. Stalls follow late_judge() and take the mark from
- * those that are late by stalls only, before late_findings() makes findings of
- * the others. The network follows: pairs of ranks are not compared if a rank is
- * late, because messages wait for it. Own times come last.
+ * the network's own time. Stalls come before blame_findings(), which tells
+ * nobody who is late by stalls only. The network follows: pairs of ranks are
+ * not compared if a rank is late, because messages wait for it. Own times come
+ * last.
  */
 static int compare_ranks(struct jp_insight *x, const struct jp_result *r,
                          const struct jp_processes *p,
@@ -628,15 +628,14 @@ static int compare_ranks(struct jp_insight *x, const struct jp_result *r,
     x->judge = judge_run(r, p, x->run_us);
     if (!x->judge)
         goto out;
-    rc = stalls_findings(r, p, x->judge, x->lateness, &x->findings,
-                         &x->stalls) < 0 ||
-                 late_findings(r, p, x->judge, x->lateness, &x->findings) < 0
-             ? -1
-             : 0;
+    rc = stalls_findings(r, p, x->judge, &x->findings, &x->stalls);
+    if (rc == 0)
+        rc = blame_findings(r, p, x->judge, x->lateness, &x->findings);
     answer_lateness(x, r);
     if (rc == 0)
-        rc = load_findings(r, p, x->judge, x->lateness, &x->network,
-                           &x->findings);
+        rc = stages_findings(r, p, x->judge, x->lateness, &x->findings);
+    if (rc == 0)
+        rc = load_findings(r, p, &x->network, &x->findings);
     if (rc == 0)
         rc = network_findings(r, p, &series, expectation, &x->findings);
     if (rc == 0)
@@ -645,7 +644,7 @@ static int compare_ranks(struct jp_insight *x, const struct jp_result *r,
         rc = phases_findings(r, p, &x->findings);
     /* last: it speaks where nothing else was found */
     if (rc == 0)
-        rc = owntime_findings(r, p, x->judge, &x->findings);
+        rc = blame_by_own_times(r, p, x->judge, &x->findings);
     if (x->stalls.judged)
         stalls_leave_out(p, x->judge, &x->hypotheses);
 out:

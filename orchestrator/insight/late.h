@@ -157,12 +157,4 @@ int late_judge(const struct jp_result *result,
                const struct jp_netserieses *series,
                struct jp_lateness *lateness);
 
-/* Appends findings of late ranks and late nodes (blame.c, which leaves out
- * those that are late because of another one). judge: own times, which may
- * contradict that many ranks have more work. 0, or -1 without memory. */
-int late_findings(const struct jp_result *result,
-                  const struct jp_processes *processes,
-                  const struct judge *judge, const struct jp_lateness *lateness,
-                  struct jp_findings *findings);
-
 #endif

@@ -1,6 +1,6 @@
-/* late_measure.h - what is measured of each rank and each class, shared by
- * late*.c. A class is all communicators of one shape. Times are in us over the
- * whole run where nothing else is said. */
+/* late_measure.h - what is measured of each rank and each class, for late.c. A
+ * class is all communicators of one shape. Times are in us over the whole run
+ * where nothing else is said. */
 #ifndef JP_INSIGHT_LATE_MEASURE_H
 #define JP_INSIGHT_LATE_MEASURE_H
 
@@ -83,47 +83,5 @@ void late_measure_fini(struct late *late);
  * comes last in as many of its communicator's operations of one function, if
  * each rank is equally likely to be the last one. */
 double late_last_chance(const struct late *l, size_t rank);
-
-/* --- late_spread.c --- */
-
-/* By how much the ranks of one class differ anyway. */
-struct late_spread {
-    double half_us; /* of the closest half, which no outlier moves */
-    double us;      /* the larger of half_us and the deviation of all ranks that
-                       are no outliers by half_us: half of a few ranks may be
-                       close by luck */
-    double times;   /* an outlier is this many spreads away */
-    size_t first;   /* rank of the largest excess */
-    double rest_us; /* deviation of all ranks but that one */
-};
-
-/* How many spreads make an outlier among n independent ranks. More are required
- * of fewer ranks, which show their spread less well. */
-double late_times_of(size_t n);
-
-/* Root mean square of the values with |v| below `outlier`; 0 if there are none.
- * The values are differences from a median. */
-double late_deviation(const double *v, size_t n, double outlier);
-
-/* The spread of a class. The two ranks of a pair count as one value, because
- * one is as much later as the other is earlier. */
-struct late_spread late_class_spread(struct late *l, size_t class);
-
-/* Estimates the program's number of steps: the operations of that communicator
- * of the rank's process which has fewest. It may be a few times too large. */
-uint64_t late_steps_of(const struct late *late, size_t rank);
-
-/* Removes rare stops from total. A stop that may hit any rank, such as a wait
- * for samples, moves the sums over parts of the run by more than the lateness
- * that is looked for. The time by which a process came later to a few
- * operations is added to its time in communication, as if it had waited. 0, or
- * -1 without memory. */
-int late_leave_out_stops(struct late *l);
-
-/* --- late_parts.c --- */
-
-/* Names ranks of a class that are late in some parts of the run only, and fills
- * when late ranks were late. */
-void late_judge_parts(struct late *l, size_t class);
 
 #endif

@@ -161,11 +161,7 @@ static int add_imbalance(const struct jp_result *r,
 }
 
 int load_findings(const struct jp_result *r, const struct jp_processes *p,
-                  struct judge *judge, const struct jp_lateness *lateness,
                   const struct jp_netcells *cells, struct jp_findings *findings)
 {
-    if (stages_findings(r, p, judge, lateness, findings) < 0 ||
-        add_small(cells, findings) < 0)
-        return -1;
-    return add_imbalance(r, p, findings);
+    return add_small(cells, findings) < 0 ? -1 : add_imbalance(r, p, findings);
 }

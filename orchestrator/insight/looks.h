@@ -1,6 +1,6 @@
-/* looks.h - the searches for faults in a step's result: hangs, uneven messages
- * and work, own times, slow networks. Late ranks are in late.h, stalls in
- * stalls.h, GPUs in verdict.h. */
+/* looks.h - the searches for faults in a step's result: hangs, late ranks,
+ * uneven messages and work, slow networks. Sums of waits are in late.h, stalls
+ * in stalls.h, GPUs in verdict.h. */
 #ifndef JP_INSIGHT_LOOKS_H
 #define JP_INSIGHT_LOOKS_H
 
@@ -40,15 +40,13 @@ int hang_findings(const struct jp_result *result,
                   const struct jp_nodes *nodes, bool whole,
                   struct jp_findings *findings);
 
-/* --- how the program spreads its messages and its work ------------------- */
+/* --- how the program spreads its messages and its work -------------------- */
 
-/* Appends small_messages if small messages take much of the network's time,
+/* Appends small_messages if small messages take much of the network's time, and
  * imbalance if a rank receives far more by Send and Recv than the mean of its
- * communicator, and what stages_findings appends. Call it after the search for
- * late ranks. 0, or -1: no memory. */
+ * communicator. 0, or -1: no memory. */
 int load_findings(const struct jp_result *result,
-                  const struct jp_processes *processes, struct judge *judge,
-                  const struct jp_lateness *lateness,
+                  const struct jp_processes *processes,
                   const struct jp_netcells *cells,
                   struct jp_findings *findings);
 
@@ -67,7 +65,7 @@ int load_findings(const struct jp_result *result,
  * alone show that. It may be slow or have more layers; the data cannot show
  * which. The others lose what a replay says that the run is longer by, where it
  * can tell. judge: its replay is made if need be. NULL: own times are unknown.
- */
+ * Call it after the search for late ranks. 0, or -1: no memory. */
 int stages_findings(const struct jp_result *result,
                     const struct jp_processes *processes, struct judge *judge,
                     const struct jp_lateness *lateness,
@@ -86,7 +84,28 @@ int turns_findings(const struct jp_result *result,
                    const struct jp_processes *processes,
                    const struct judge *judge, struct jp_findings *findings);
 
-/* --- own times ------------------------------------------------------------ */
+/* --- late ranks and nodes: blame.c ---------------------------------------- */
+
+/* Appends findings of ranks and nodes that sums of waits call late, and of many
+ * ranks that have more work, as far as own times do not contradict. Call it
+ * after the search for stalls: it removes from `late` the ranks that are late
+ * by stalls only. 0, or -1: no memory. */
+int blame_findings(const struct jp_result *result,
+                   const struct jp_processes *processes,
+                   const struct judge *judge, struct jp_lateness *lateness,
+                   struct jp_findings *findings);
+
+/* Appends ranks and nodes that are late by their own times
+ * (orchestrator/judge/judge.h) and have no finding yet. It appends none if
+ * another finding decides the verdict and may be the reason. That ranks wait by
+ * turns is no such reason. Nor are other late ranks for a rank that is late all
+ * along, nor, with start and end, stalls (explains() in blame.c). Call it last.
+ * 0, or -1: no memory. */
+int blame_by_own_times(const struct jp_result *result,
+                       const struct jp_processes *processes,
+                       const struct judge *judge, struct jp_findings *findings);
+
+/* --- own times: owntime.c ------------------------------------------------- */
 
 /* Returns true if own times decide who is late: names may be given
  * (judge_speaks), there is no reason against it (owntime_why_silent), and all
@@ -95,27 +114,6 @@ int turns_findings(const struct jp_result *result,
  * other (is_contradicted of blame.c). judge may be NULL. */
 bool owntime_speaks(const struct jp_result *result, const struct judge *judge,
                     const struct jp_findings *findings);
-
-/* Return the answer by which a process is late, all along or in a part of the
- * run, or a host is. NULL: it is not late. */
-const struct judge_answer *owntime_late(const struct judge *judge,
-                                        size_t process);
-const struct judge_answer *owntime_node(const struct judge *judge, size_t host);
-
-/* Appends a finding for such an answer. 0, or -1: no memory. */
-int owntime_add(const struct jp_result *result,
-                const struct jp_processes *processes, const struct judge *judge,
-                const struct judge_answer *answer,
-                struct jp_findings *findings);
-
-/* owntime.c: appends ranks and nodes that are late by their own times
- * (orchestrator/judge/judge.h) and have no finding yet. It appends none if
- * another finding decides the verdict and may be the reason. Turns are none.
- * For who is late all along, other late ranks are none, nor, with start and
- * end, stalls (explains() in owntime.c). Call it last. 0, or -1: no memory. */
-int owntime_findings(const struct jp_result *result,
-                     const struct jp_processes *processes,
-                     const struct judge *judge, struct jp_findings *findings);
 
 /* Returns why own times must not name a process although the judge is usable;
  * NULL: they may. That only a part of the run was judged is no reason, as what
@@ -148,7 +146,7 @@ int owntime_fill(const struct jp_result *result,
                  const struct judge *judge, const struct judge_answer *answer,
                  struct jp_findings *findings, struct jp_finding *finding);
 
-/* --- silence: from the last operation to the end of the tasks ------------ */
+/* --- silence: from the last operation to the end of the tasks ------------- */
 
 /* Logs of ended operations show a hang only in that they stop. A pause of the
  * program looks the same, so the length of the silence is compared with the
@@ -169,7 +167,7 @@ struct jp_silence {
 int silence_measure(const struct jp_result *result,
                     const struct jp_nodes *nodes, struct jp_silence *silence);
 
-/* --- the network --------------------------------------------------------- */
+/* --- the network ---------------------------------------------------------- */
 
 /* Looks for a network that became slower at some time, became slower all the
  * time, is slower than expected, or is slower in some communicators than in

@@ -1,12 +1,7 @@
-/* owntime.c - findings by own time.
- *
- * The judge (orchestrator/judge) sees who computes longer also where the waits
- * of single ranks are not known: AlltoAll of sizes that differ between ranks,
- * in particular. Where it speaks (owntime_speaks), ranks and nodes that are
- * late all along are told by it, and so are onsets that sums of waits do not
- * name and no other finding explains. Nobody is told where ranks lack records.
- * If nobody is named, the smallest effect that would have been seen is its own
- * (insight.c).
+/* owntime.c - what own times may say: whether they speak of a result at all,
+ * whether a group of processes computes longer than others, and what all
+ * findings by them have in common. The judge (orchestrator/judge) measures
+ * them; blame.c, stalls.c, stages.c and turns.c make findings.
  */
 #include "orchestrator/insight/looks.h"
 
@@ -15,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/figure.h"
-#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/judge/judge.h"
 
 /* Returns the rank of the result by which the process is named: in the
@@ -124,126 +117,6 @@ int owntime_fill(const struct jp_result *r, const struct jp_processes *p,
     return 0;
 }
 
-/* Formats in which part of the run, if that is not all of it. */
-static const char *part_of(const struct judge_answer *a, char *buf, size_t size)
-{
-    *buf = '\0';
-    if (a->stretches > 1)
-        snprintf(buf, size, " %s times, in %s of the run",
-                 FIG_COUNT(a->stretches), FIG_SHARE(a->share));
-    else if (a->to < 1)
-        snprintf(buf, size, " from %s to %s of the run", FIG_SHARE(a->from),
-                 FIG_SHARE(a->to));
-    else if (a->from > 0)
-        snprintf(buf, size, " from %s of the run on", FIG_SHARE(a->from));
-    return buf;
-}
-
-/* Sets when that part begins. */
-static void fill_start(const struct jp_result *r, const struct judge *j,
-                       const struct judge_answer *a, struct jp_finding *f)
-{
-    if (a->from > 0 && r->ops && r->ops->dump_first)
-        f->from_us = (double) r->ops->dump_first + a->from * j->run_us;
-}
-
-static int add_late(const struct jp_result *r, const struct jp_processes *p,
-                    const struct judge *j, const struct judge_answer *a,
-                    struct jp_findings *findings)
-{
-    const struct judge_process *x = &j->processes[a->process];
-    struct jp_finding *f = findings_add(findings, JP_FINDING_LATE_RANK);
-    char name[JP_PROCESS_NAME_LEN], when[60], times[80];
-    bool known = x->later != UINT64_MAX;
-
-    if (!f || owntime_fill(r, p, j, a, findings, f) < 0)
-        return -1;
-    finding_count(f, a->excess_us / (a->share * (double) x->intervals),
-                  known ? x->later : 0, known ? x->intervals : 0);
-    fill_start(r, j, a, f);
-    if (known)
-        snprintf(times, sizeof(times), "an operation, in %s of %s",
-                 FIG_COUNT(f->times), FIG_COUNT(f->of));
-    else
-        snprintf(times, sizeof(times), "each of its %s operations, on average",
-                 FIG_COUNT(x->intervals));
-    snprintf(f->text, sizeof(f->text),
-             "%s computes longer than its peers%s: by %s before %s; cost %s",
-             processes_describe(p, r, &p->list[a->process], name),
-             part_of(a, when, sizeof(when)), FIG_US(f->by_us), times,
-             FINDING_LOSS(f));
-    snprintf(f->next, sizeof(f->next),
-             "check that process: clocks and temperature of its GPU, data "
-             "loading, garbage collection, other work on its cores");
-    return 0;
-}
-
-static int add_node(const struct jp_result *r, const struct jp_processes *p,
-                    const struct judge *j, const struct judge_answer *a,
-                    struct jp_findings *findings)
-{
-    const struct judge_process *x = &j->processes[a->process];
-    struct jp_finding *f = findings_add(findings, JP_FINDING_LATE_NODE);
-
-    char when[60];
-
-    if (!f || owntime_fill(r, p, j, a, findings, f) < 0)
-        return -1;
-    finding_count(f, a->excess_us / (a->share * (double) x->intervals),
-                  a->times, a->times);
-    fill_start(r, j, a, f);
-    snprintf(f->text, sizeof(f->text),
-             "the %s ranks of node %.64s compute longer than their peers%s, by "
-             "%s before an operation; cost %s",
-             FIG_COUNT(a->times), f->host, part_of(a, when, sizeof(when)),
-             FIG_US(f->by_us), FINDING_LOSS(f));
-    snprintf(f->next, sizeof(f->next),
-             "check that node: power and clock limits, cooling, file system "
-             "mounts, other jobs' processes");
-    return 0;
-}
-
-/* Returns true if a finding is about what own times with start and end do not
- * have in them: the network, or a whole stage, as each process is compared with
- * others of its stage. */
-static bool is_beside(const struct jp_finding *f)
-{
-    return f->kind == JP_FINDING_SLOW_NETWORK || f->kind == JP_FINDING_DRIFT ||
-           (f->kind == JP_FINDING_IMBALANCE && f->stages);
-}
-
-/* Returns true if a finding decides the verdict, and may also explain that own
- * times name a process. That ranks wait by turns does not, and who is late does
- * not explain who else is. By durations the mates of a rank that stalls may be
- * late with it, and the network is in own times (is_beside). */
-static bool explains(const struct jp_finding *f, const struct judge *j,
-                     const struct judge_answer *a)
-{
-    if (f->kind == JP_FINDING_TURNS ||
-        (a->kind == JUDGE_LATE && f->kind == JP_FINDING_LATE_RANK) ||
-        (a->kind == JUDGE_LATE && j->timed && finding_is_stall(f->kind)) ||
-        (j->timed && is_beside(f)))
-        return false;
-    return finding_verdict(f) != JP_VERDICT_OK;
-}
-
-/* Returns true if one of the first n findings explains the answer, or is about
- * the same process. */
-static bool is_told(const struct jp_findings *findings, size_t n,
-                    const struct jp_processes *p, const struct judge *j,
-                    const struct judge_answer *a)
-{
-    for (size_t i = 0; i < n; i++) {
-        const struct jp_finding *f = &findings->at[i];
-
-        if (explains(f, j, a) || (f->kind == JP_FINDING_LATE_RANK &&
-                                  f->pid == p->list[a->process].pid &&
-                                  !strcmp(f->host, p->list[a->process].host)))
-            return true;
-    }
-    return false;
-}
-
 /* Returns true if times were taken by a CPU's clock. It also counts until a
  * thread of NCCL noticed the end, which differs between ranks by more than
  * what is looked for here. */
@@ -320,51 +193,4 @@ bool owntime_speaks(const struct jp_result *r, const struct judge *j,
                     const struct jp_findings *findings)
 {
     return j && !findings->part && judge_speaks(j) && !owntime_why_silent(r, j);
-}
-
-const struct judge_answer *owntime_late(const struct judge *j, size_t process)
-{
-    for (size_t i = 0; i < j->n; i++) {
-        const struct judge_answer *a = &j->answers[i];
-
-        if ((a->kind == JUDGE_LATE || a->kind == JUDGE_ONSET) &&
-            a->process == process)
-            return a;
-    }
-    return NULL;
-}
-
-const struct judge_answer *owntime_node(const struct judge *j, size_t host)
-{
-    for (size_t i = 0; i < j->n; i++)
-        if (j->answers[i].kind == JUDGE_NODE && j->answers[i].host == host)
-            return &j->answers[i];
-    return NULL;
-}
-
-int owntime_add(const struct jp_result *r, const struct jp_processes *p,
-                const struct judge *j, const struct judge_answer *a,
-                struct jp_findings *findings)
-{
-    return a->kind == JUDGE_NODE ? add_node(r, p, j, a, findings)
-                                 : add_late(r, p, j, a, findings);
-}
-
-int owntime_findings(const struct jp_result *r, const struct jp_processes *p,
-                     const struct judge *j, struct jp_findings *findings)
-{
-    size_t before = findings->n;
-    int rc = 0;
-
-    if (!judge_speaks(j) || owntime_why_silent(r, j))
-        return 0;
-    for (size_t i = 0; rc == 0 && i < j->n; i++) {
-        const struct judge_answer *a = &j->answers[i];
-
-        /* stalls are told by stalls.c */
-        if (a->kind == JUDGE_STALL || is_told(findings, before, p, j, a))
-            continue;
-        rc = owntime_add(r, p, j, a, findings);
-    }
-    return rc;
 }

@@ -15,46 +15,6 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/looks.h"
 
-/* --- late ranks ----------------------------------------------------------- */
-
-/* Returns true if the sum of the durations is longer than the job, because
- * operations are in flight together. Then each of them counts the same stall
- * again, and lateness of one member shows in all members of its group. */
-static bool is_overlapped(const struct judge *j)
-{
-    return !j->timed && j->clock_us > JUDGE_OVERLAP * j->run_us;
-}
-
-/* Returns true if the process shares the communicator that it uses most with
- * one that stalls. Where operations overlap computation, durations show both of
- * them as late to the next operations. */
-static bool is_mate(const struct judge *j, const struct judge_process *x)
-{
-    for (size_t i = 0; i < j->n; i++) {
-        const struct judge_answer *a = &j->answers[i];
-
-        if (a->kind == JUDGE_STALL && x->closest != UINT32_MAX &&
-            j->processes[a->process].closest == x->closest &&
-            j->processes[a->process].role == x->role)
-            return true;
-    }
-    return false;
-}
-
-/* Clears `late` of ranks whose own times, without stalls, show less than half
- * of their lateness: they stall, or they waited for one that stalls. */
-static void excuse(const struct jp_result *r, const struct jp_processes *p,
-                   const struct judge *j, struct jp_lateness *lateness)
-{
-    for (size_t i = 0; i < r->n_ranks; i++) {
-        const struct judge_process *x = &j->processes[p->of_rank[i]];
-        double own_us = !j->timed && is_mate(j, x) ? x->excess_us : x->total_us;
-
-        if (lateness[i].late && x->judged && own_us < lateness[i].excess_us / 2)
-            lateness[i].late = false;
-    }
-}
-
 /* --- when ----------------------------------------------------------------- */
 
 /* When operations began, according to the records: since 1970, us; 0:
@@ -270,6 +230,14 @@ static int add_once(const struct jp_result *r, const struct jp_processes *p,
     return 0;
 }
 
+/* Returns true if the sum of the durations is longer than the job, because
+ * operations are in flight together. Then each of them counts the same stall
+ * again, and lateness of one member shows in all members of its group. */
+static bool is_overlapped(const struct judge *j)
+{
+    return !j->timed && j->clock_us > JUDGE_OVERLAP * j->run_us;
+}
+
 /* Counts operations that show the same stall only once, with the longest wait.
  */
 static void count_once(struct judge_answer *a)
@@ -364,8 +332,8 @@ static void tell_rest(struct jp_findings *findings, size_t told, size_t all)
 }
 
 int stalls_findings(const struct jp_result *r, const struct jp_processes *p,
-                    const struct judge *j, struct jp_lateness *lateness,
-                    struct jp_findings *findings, struct jp_stalls *stalls)
+                    const struct judge *j, struct jp_findings *findings,
+                    struct jp_stalls *stalls)
 {
     const char *why = why_not(r, p, j);
     size_t stalling = 0, told = 0;
@@ -380,9 +348,7 @@ int stalls_findings(const struct jp_result *r, const struct jp_processes *p,
     for (size_t i = 0; i < j->n; i++) {
         if (j->answers[i].kind != JUDGE_STALL)
             continue;
-        if (!stalling++)
-            excuse(r, p, j, lateness);
-        if ((double) stalling > limits_get(JP_LIMIT_LATE_MANY))
+        if ((double) ++stalling > limits_get(JP_LIMIT_LATE_MANY))
             continue;
         if (add_stall_finding(r, p, j, &j->answers[i], findings) < 0)
             return -1;

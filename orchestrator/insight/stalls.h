@@ -4,15 +4,11 @@
  * A stall that comes again is a habit of the rank. A single one is not: nothing
  * is claimed about the rank but that it came late once: who, when, how long,
  * and after which operation it was on its own. Operations in a row are one.
- *
- * Late ranks whose own times are not longer, but for stalls, are not late by
- * themselves: they stall, or waited for who does.
  */
 #ifndef JP_INSIGHT_STALLS_H
 #define JP_INSIGHT_STALLS_H
 
 #include "orchestrator/insight/finding.h"
-#include "orchestrator/insight/late.h"
 #include "orchestrator/identity/processes.h"
 #include "orchestrator/judge/judge.h"
 
@@ -23,12 +19,11 @@ struct jp_stalls {
     double once_us, again_us;
 };
 
-/* Appends the findings, answers the question, and removes from `late` the
- * ranks that are late by stalls only. 0, or -1: no memory. */
+/* Appends the findings, and answers the question. 0, or -1: no memory. */
 int stalls_findings(const struct jp_result *result,
                     const struct jp_processes *processes,
-                    const struct judge *judge, struct jp_lateness *lateness,
-                    struct jp_findings *findings, struct jp_stalls *stalls);
+                    const struct judge *judge, struct jp_findings *findings,
+                    struct jp_stalls *stalls);
 
 /* Stops do not count as lateness: leaves the ranks that stop out of the answer
  * "no rank that costs", because their stops may add up to more. All of them,

@@ -122,9 +122,8 @@ static void run(void)
     assert_true(p.known);
     m.findings.run_us = RUN_US;
     m.findings.gpus_us = (double) RUN_US * RANKS;
-    assert_int_equal(load_findings(&m.result, &p, NULL, m.lateness,
-                                   &(struct jp_netcells){0}, &m.findings),
-                     0);
+    assert_int_equal(
+        stages_findings(&m.result, &p, NULL, m.lateness, &m.findings), 0);
     processes_fini(&p);
 }
 
@@ -542,9 +541,8 @@ static void unknown_waits_are_not_judged(void **state)
     m.findings.hypotheses = &m.hypotheses;
     m.result.quality.waits_unknown = true;
     assert_int_equal(processes_init_nodes(&p, &m.result, NULL), 0);
-    assert_int_equal(load_findings(&m.result, &p, NULL, m.lateness,
-                                   &(struct jp_netcells){0}, &m.findings),
-                     0);
+    assert_int_equal(
+        stages_findings(&m.result, &p, NULL, m.lateness, &m.findings), 0);
     assert_int_equal(m.findings.n, 0);
     assert_int_equal(state_of(), JP_HYPOTHESIS_NOT_JUDGED);
     processes_fini(&p);

@@ -22,7 +22,6 @@ static struct made {
     struct jp_result result;
     struct jp_comm comm;
     struct jp_rank ranks[RANKS];
-    struct jp_lateness lateness[RANKS];
     struct jp_processes processes;
     struct jp_hypotheses hypotheses;
     struct jp_findings findings;
@@ -108,7 +107,7 @@ static void stop(size_t n, uint64_t times)
 static void tell(void)
 {
     assert_int_equal(stalls_findings(&m.result, &m.processes, m.judge,
-                                     m.lateness, &m.findings, &m.stalls),
+                                     &m.findings, &m.stalls),
                      0);
 }
 
