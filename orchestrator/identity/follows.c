@@ -123,35 +123,35 @@ static double deviation(double *v, size_t n, double *median)
 static void add_lags(struct follows_habit *to, const struct follows_lag *lags,
                      size_t n, double *scratch)
 {
-    double weight = (double) n, median;
+    double weight = (double) n, median[FOLLOWS_N], off[FOLLOWS_N];
+    double waited = 0, ahead = 0;
 
     for (unsigned of = 0; of < FOLLOWS_N; of++) {
-        double off;
-
         for (size_t i = 0; i < n; i++)
             scratch[i] = lags[i].us[of];
-        off = deviation(scratch, n, &median);
-        if (of == FOLLOWS_END) {
-            if (!(to->n > 0) || median < to->end_us)
-                to->end_us = median;
-            to->n += weight;
-            if (median <= FOLLOWS_QUEUED_US) { /* varies like what it waits for,
-                                                  so it says nothing */
-                to->queued += weight;
-                to->ops += weight / lags->members;
-                for (size_t i = 0; i < n; i++)
-                    to->ahead += lags[i].us[of] > FREE_US;
-                return;
-            }
-            to->free += median > FREE_US ? weight : 0;
-            for (size_t i = 0; i < n; i++)
-                to->lined += lags[i].us[of] <= FOLLOWS_QUEUED_US;
-        } else if (!(to->steady > 0) || median < to->start_us) {
-            to->start_us = median;
-        }
-        to->off[of] += weight * off;
+        off[of] = deviation(scratch, n, &median[of]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        waited += lags[i].us[FOLLOWS_END] <= FOLLOWS_QUEUED_US;
+        ahead += lags[i].us[FOLLOWS_END] > FREE_US;
+    }
+    for (unsigned of = 0; of < FOLLOWS_N; of++)
+        if (!(to->n > 0) || median[of] < to->usual_us[of])
+            to->usual_us[of] = median[of];
+    to->n += weight;
+    to->start_off += weight * off[FOLLOWS_START];
+    if (median[FOLLOWS_END] <= FOLLOWS_QUEUED_US) { /* varies like what it waits
+                                               for, so it says nothing */
+        to->queued += weight;
+        to->ops += weight / lags->members;
+        to->ahead += ahead;
+        return;
     }
     to->steady += weight;
+    to->free += median[FOLLOWS_END] > FREE_US ? weight : 0;
+    to->lined += waited;
+    for (unsigned of = 0; of < FOLLOWS_N; of++)
+        to->off[of] += weight * off[of];
 }
 
 int follows_learn(struct follows *f, struct follows_lag *lags, size_t n)
@@ -216,18 +216,19 @@ bool follows_what_ended(const struct follows_habit *between)
 
 bool follows_anew(const struct follows_habit *h, double after_end_us)
 {
-    if (h->steady > 0 && h->queued > h->steady &&
-        after_end_us > h->start_us / 2)
+    double usual = h->usual_us[FOLLOWS_START];
+
+    /* where most wait in line, those that do not are late, or begin anew */
+    if (h->steady > 0 && h->queued > h->steady && after_end_us > usual / 2)
         return true;
-    return h->steady > 0 &&
-           after_end_us > h->start_us + FOLLOWS_QUEUED_US +
-                              UNUSUAL * h->off[FOLLOWS_START] / h->steady;
+    return after_end_us >
+           usual + FOLLOWS_QUEUED_US + UNUSUAL * h->start_off / h->n;
 }
 
 bool follows_beside(const struct follows_habit *h, double before_us,
                     double after_us)
 {
-    double usual = h->end_us;
+    double usual = h->usual_us[FOLLOWS_END];
     double off = h->steady > 0 ? h->off[FOLLOWS_END] / h->steady : 0;
 
     return after_us < usual - UNUSUAL * off &&

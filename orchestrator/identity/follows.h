@@ -70,10 +70,12 @@ struct follows_lag {
 struct follows_habit {
     uint64_t kind;
     double n;
-    /* least of the processes' medians after the end, and after the start; a
-     * late process has longer ones, which must not count as usual */
-    double end_us, start_us;
-    /* sums of the median absolute deviations, times numbers */
+    /* least of the processes' medians; a late process has longer ones, which
+     * must not count as usual, and so has one that waits in line after the
+     * start */
+    double usual_us[FOLLOWS_N];
+    double start_off; /* sum of the deviations after the start, of all */
+    /* sums of the median absolute deviations, times numbers, of `steady` */
     double off[FOLLOWS_N];
     /* numbers of operations that were queued, that were not, and that came so
      * late that they certainly did not wait in line */

@@ -14,10 +14,9 @@
 #include "common/stats.h"
 
 enum {
-    PEERS = 16, /* peers to compare with, at most */
-    POOL = 4,   /* peers that show how own times vary by chance */
-    /* parts of the run that are compared if there is a single peer */
-    WINDOWS = 16,
+    PEERS = 16,   /* peers to compare with, at most */
+    POOL = 4,     /* peers that show how own times vary by chance */
+    WINDOWS = 16, /* parts of the run that are compared each by itself */
     HISTORY = 32, /* operations of a link that share one correction */
     LEAST = 5     /* operations from which the usual time is learnt, at least */
 };
@@ -147,18 +146,44 @@ static bool is_hidden(const struct replay *x, const struct peers *peers,
     return 2 * queued > peers->n && !x->events[peers->mine[k]].queued;
 }
 
-/* Returns the peers' own times divided by those of the process, at positions
- * where they are known; at most 1. Hidden positions are shortened by it. */
-static double hidden_ratio(const struct replay *x, const struct peers *peers)
+/* Own times of the process and of its peers, in sum, where both are known. */
+struct known {
+    double mine, theirs;
+};
+
+/* Returns the window of position k. */
+static unsigned window_of(const struct peers *peers, uint32_t k)
 {
-    double mine = 0, theirs = 0;
+    return (unsigned) ((uint64_t) k * WINDOWS / peers->events);
+}
+
+/* Returns the peers' own times divided by those of the process; at most 1. */
+static double ratio_of(const struct known *of)
+{
+    return of->mine > 0 && of->theirs > 0 ? fmin(of->theirs / of->mine, 1) : 1;
+}
+
+/* Sets by how much hidden positions are shortened, in each window of the run:
+ * who is late for a part of it is so there. Where nothing is known in a window,
+ * the run as a whole counts. */
+static void set_ratios(const struct replay *x, const struct peers *peers,
+                       double ratio[WINDOWS])
+{
+    struct known in[WINDOWS] = {{0}}, all = {0};
 
     for (uint32_t k = 0; k < peers->events; k++)
         if (!is_hidden(x, peers, k) && !x->events[peers->mine[k]].queued) {
-            mine += (double) x->events[peers->mine[k]].own_us;
-            theirs += peers_median(x, peers, k, SIZE_MAX);
+            struct known *of = &in[window_of(peers, k)];
+
+            of->mine += (double) x->events[peers->mine[k]].own_us;
+            of->theirs += peers_median(x, peers, k, SIZE_MAX);
         }
-    return mine > 0 && theirs > 0 ? fmin(theirs / mine, 1) : 1;
+    for (unsigned w = 0; w < WINDOWS; w++) {
+        all.mine += in[w].mine;
+        all.theirs += in[w].theirs;
+    }
+    for (unsigned w = 0; w < WINDOWS; w++)
+        ratio[w] = ratio_of(in[w].mine > 0 ? &in[w] : &all);
 }
 
 /* Mends a process with a single peer, of which the median is not robust: in
@@ -196,8 +221,9 @@ static int take_excess(const struct replay *x, const struct peers *peers,
     struct excess *mine = calloc(n + 1, sizeof(*mine));
     double *pool = calloc(pools * n + 1, sizeof(*pool));
     int rc = mine && pool ? 0 : -1;
-    double shorter = rc < 0 ? 1 : hidden_ratio(x, peers);
+    double shorter[WINDOWS];
 
+    set_ratios(x, peers, shorter);
     for (uint32_t k = 0; rc == 0 && k < n; k++) {
         mine[k].k = k;
         mine[k].us = (double) x->events[peers->mine[k]].own_us -
@@ -214,7 +240,7 @@ static int take_excess(const struct replay *x, const struct peers *peers,
         float *to = &own[peers->mine[mine[i].k]];
 
         if (is_hidden(x, peers, mine[i].k))
-            *to *= (float) shorter;
+            *to *= (float) shorter[window_of(peers, mine[i].k)];
         else
             *to = (float) fmax((double) *to - mine[i].us +
                                    pool[i * pools + pools / 2],
