@@ -1,7 +1,6 @@
 /* test_launch.c - from settings to a step directory, and nothing left on
  * failure. */
 #include "orchestrator/agent/launch.h"
-#include "plugins/clock/clock_launch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -321,49 +320,6 @@ static void test_older_steps(void **state)
     answer_fini(&answer);
     assert_true(exists(*state, "again-12/step-1/owner"));
     assert_false(exists(*state, "again-12/step-1.old-1"));
-}
-
-/* --clock-profile alone makes a directory. A reason that prevents the probes is
- * reported, even if nothing else runs. */
-static void test_clocks_alone(void **state)
-{
-    struct input in = input_of(*state, NULL);
-    struct jp_jobconf conf;
-    struct answer answer;
-    char *path;
-
-    in.plan.given[OPTION_CLOCK] = "accurate";
-    assert_int_equal(try_step(&in, &answer, NULL), 0);
-    assert_non_null(answer.dir);
-    assert_null(answer.note);
-    path = text_format("%s/job.conf", answer.dir);
-    assert_int_equal(jobconf_read(path, &conf, NULL), 0);
-    assert_int_equal(conf.sides[OPTION_CLOCK].numbers[CLOCK_CADENCE_US], 400);
-    assert_string_equal(conf.nccl_mode, "off");
-    assert_true(conf.explicit_request);
-    jobconf_fini(&conf);
-    free(path);
-    answer_fini(&answer);
-    set_env("SLURM_STEP_ID", "1");
-    set_env("XLA_PROBE_WINDOW_S", "x");
-    assert_int_equal(try_step(&in, &answer, NULL), 0);
-    assert_null(answer.dir);
-    assert_non_null(strstr(answer.note, "XLA_PROBE_WINDOW_S: "));
-    answer_fini(&answer);
-    /* a profile of NCCL is not affected */
-    set_env("SLURM_STEP_ID", "2");
-    in.plan.given[OPTION_CLOCK] = NULL;
-    in.plan.given[OPTION_NCCL] = "recorder";
-    assert_int_equal(try_step(&in, &answer, NULL), 0);
-    assert_non_null(answer.dir);
-    assert_non_null(strstr(answer.note, "XLA_PROBE_WINDOW_S: "));
-    answer_fini(&answer);
-    in.plan.given[OPTION_CLOCK] = "off";
-    set_env("SLURM_STEP_ID", "3");
-    assert_int_equal(try_step(&in, &answer, NULL), 0);
-    assert_non_null(answer.dir);
-    assert_null(answer.note);
-    answer_fini(&answer);
 }
 
 static void test_restart(void **state)
@@ -747,7 +703,6 @@ int main(void)
         cmocka_unit_test(test_step),
         cmocka_unit_test(test_older_steps),
         cmocka_unit_test(test_restart),
-        cmocka_unit_test(test_clocks_alone),
         cmocka_unit_test(test_hidden),
         cmocka_unit_test(test_user_variables),
         cmocka_unit_test(test_own_library),
