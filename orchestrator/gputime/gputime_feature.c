@@ -403,7 +403,7 @@ static bool has_only_traces(const struct verdict_input *in)
            r->quality.files == r->quality.kernel_traces;
 }
 
-enum { REASON_EMPTY, N_REASONS };
+enum { REASON_EMPTY, REASON_ALONE, N_REASONS };
 static const struct jp_reason_row reasons[N_REASONS + 1] = {
     [REASON_EMPTY] =
         {JP_REASON_OF("no_events", NODATA),
@@ -411,6 +411,9 @@ static const struct jp_reason_row reasons[N_REASONS + 1] = {
          .checks = {"Did the profiler reach an active step? Its schedule first "
                     "waits and warms up, and prof.step() counts."},
          .command = {"jobprof aggregate --help", false, false}},
+    [REASON_ALONE] = {JP_REASON_OF("traces_only", UNJUDGED),
+                      .situation = "there are only traces of kernels, and "
+                                   "their collectives cannot be joined"},
 };
 
 /* Whether no trace has a kernel, or an event of a process. */
@@ -452,7 +455,7 @@ static void judge_traces(const void *data, const struct verdict_input *in,
         sentence_add(&s, "the traces hold no kernel of NCCL or RCCL");
     sentence_add(&s, "%s", ownwork_summary(&in->insight->ownwork, text));
     verdict->word = JP_VERDICT_UNJUDGED;
-    verdict_set_reason(verdict, &reasons_table[JP_REASON_TRACES_ONLY]);
+    verdict_set_reason(verdict, &reasons[REASON_ALONE]);
 }
 
 /* --- the feature ---------------------------------------------------------- */

@@ -450,10 +450,6 @@ const struct jp_reason_row reasons_table[JP_REASONS] = {
     [JP_REASON_FIGURES_ONLY] = {UNJUDGED("figures_only"),
                                 .situation = "only utilisation or clocks were "
                                              "profiled"},
-    [JP_REASON_TRACES_ONLY] = {UNJUDGED("traces_only"),
-                               .situation = "there are only traces of "
-                                            "kernels, and their collectives "
-                                            "cannot be joined"},
 };
 
 void reasons_add_row(struct jp_reasons *reasons,

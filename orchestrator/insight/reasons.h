@@ -6,7 +6,7 @@
  * (verdict.c, expected.c). Only where there is none, it has the row of the
  * likeliest ones. docs/findings.md has the same table.
  * tests/report/test_verdict.c and tests/insight/test_insight.c produce each
- * row.
+ * row; tests of features produce theirs.
  */
 #ifndef JP_INSIGHT_REASONS_H
 #define JP_INSIGHT_REASONS_H
@@ -92,7 +92,6 @@ enum jp_reason {
     JP_REASON_UNSEEN_SO_FAR,
     JP_REASON_ROUGH,
     JP_REASON_FIGURES_ONLY,
-    JP_REASON_TRACES_ONLY,
     JP_REASONS
 };
 

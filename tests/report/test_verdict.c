@@ -12,11 +12,7 @@
 
 #include "common/fileio.h"
 #include "orchestrator/aggregate/ops.h"
-#include "orchestrator/copper/copper_feature.h"
-#include "orchestrator/flight/flight_feature.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/nsys/nsys_feature.h"
-#include "orchestrator/util/util_feature.h"
 #include "tests/report/verdict_rows.h"
 
 /* --- what is done to a good report --- */
@@ -850,37 +846,6 @@ static void judge_late(struct fixture *f)
     fixture_judge(f, false);
 }
 
-static void judge_all(struct fixture *f, const struct verdict_input *extra)
-{
-    struct verdict_input in = *extra;
-
-    in.conf = f->report.conf;
-    in.nodes = f->report.nodes;
-    in.result = f->report.result;
-    in.insight = f->report.insight;
-    in.analysed = true;
-    in.step_dir = "/";
-    verdict_make(&in, &f->verdict);
-}
-
-/* Two traces with kernels of NCCL, of which none could be joined. */
-static void only_traces(struct fixture *f)
-{
-    static struct traced traced = {.rank = 0, .kernels = 9, .comm_kernels = 3};
-
-    f->result.quality = (struct jp_quality){.files = 2, .kernel_traces = 2};
-    f->result.traced = (struct traced_list){&traced, 1};
-}
-
-/* A trace without an event. */
-static void empty_traces(struct fixture *f)
-{
-    static struct traced traced = {.rank = 0, .pid = -1};
-
-    f->result.quality = (struct jp_quality){.files = 1, .kernel_traces = 1};
-    f->result.traced = (struct traced_list){&traced, 1};
-}
-
 /* A rank without a trace. */
 static void trace_missing(struct fixture *f)
 {
@@ -888,111 +853,11 @@ static void trace_missing(struct fixture *f)
     f->result.quality.kernel_traces = f->result.quality.files;
 }
 
-static void judge_traces(struct fixture *f)
-{
-    judge_all(f, &(struct verdict_input){.conf = NULL});
-}
-
-static void only_util(struct fixture *f)
-{
-    static char off[] = "off";
-
-    f->conf.nccl_mode = off;
-    f->conf.policy.period_ms = 1000;
-    f->report.result = NULL;
-}
-
-static void judge_no_samples(struct fixture *f)
-{
-    judge_all(f, &(struct verdict_input){.conf = NULL});
-}
-
-static void judge_samples(struct fixture *f)
-{
-    struct jp_util_row row = {.samples = 9};
-    struct jp_util util = {.rows = &row, .n_rows = 1};
-    struct util_data data = {.util = &util};
-    struct feature_set features = {.data = {NULL}};
-
-    feature_lend(&features, &feature_util, &data);
-    judge_all(f, &(struct verdict_input){.features = &features});
-}
-
-static void judge_nsys(struct fixture *f)
-{
-    struct jp_nsys_rank rank = {.rank = 0};
-    struct jp_nsys nsys = {.ranks = &rank, .n_ranks = 1};
-    struct feature_set features = {.data = {NULL}};
-
-    feature_lend(&features, &feature_nsys, &nsys);
-    judge_all(f, &(struct verdict_input){.features = &features});
-}
-
-static void judge_copper(struct fixture *f, unsigned counted, unsigned good)
-{
-    struct jp_copper copper = {.n_ranks = 2,
-                               .n_counted = counted,
-                               .n_ops = counted,
-                               .unjudged = counted};
-    struct feature_set features = {.data = {NULL}};
-
-    copper.n_state[JP_COPPER_GOOD] = good;
-    feature_lend(&features, &feature_copper, &copper);
-    judge_all(f, &(struct verdict_input){.features = &features});
-}
-
-static void judge_no_copper(struct fixture *f)
-{
-    judge_copper(f, 0, 0);
-}
-
-static void judge_copper_part(struct fixture *f)
-{
-    judge_copper(f, 1, 1);
-}
-
-static void judge_copper_few(struct fixture *f)
-{
-    judge_copper(f, 2, 2);
-}
-
-static void judge_copper_later(struct fixture *f)
-{
-    struct feature_set features = {.data = {NULL}};
-
-    for (size_t i = 0; feature_registry[i]; i++)
-        if (feature_registry[i] == &feature_copper)
-            error_set(&features.trouble[i], "no memory");
-    judge_all(f, &(struct verdict_input){.features = &features});
-}
-
-/* Dumps of Flight Recorders that show no hang, and one that cannot be used. */
-static void judge_dumps(struct fixture *f)
-{
-    struct flight_dump dump = {.rank = 0};
-    struct jp_flight flight = {.dumps = &dump, .n_dumps = 1};
-    struct feature_set features = {.data = {NULL}};
-
-    feature_lend(&features, &feature_flight, &flight);
-    judge_all(f, &(struct verdict_input){.features = &features});
-}
-
-static void judge_bad_dumps(struct fixture *f)
-{
-    static char path[] = "trace_0";
-    struct flight_dump dump = {.path = path, .bad = true, .why = "it is cut"};
-    struct jp_flight flight = {.dumps = &dump, .n_dumps = 1, .n_bad = 1};
-    struct feature_set features = {.data = {NULL}};
-
-    feature_lend(&features, &feature_flight, &flight);
-    judge_all(f, &(struct verdict_input){.features = &features});
-}
-
 /* A situation for each row of the table of reasons. */
 static const struct {
     enum jp_reason reason;
     void (*change)(struct fixture *);
-    void (*judge)(struct fixture *); /* NULL: fixture_judge */
+    void (*judge)(struct fixture *);
 } situations[] = {
     {JP_REASON_NOT_ANALYSED, nothing, judge_late},
     {JP_REASON_OFF, mode_off, NULL},
@@ -1022,7 +887,6 @@ static const struct {
     {JP_REASON_FILTERED, filtered, NULL},
     {JP_REASON_IDLE, idle, NULL},
     {JP_REASON_EMPTY, empty_files, NULL},
-    {JP_REASON_NO_SAMPLES, only_util, judge_no_samples},
     {JP_REASON_SHARED, two_runs, NULL},
     {JP_REASON_TWINS, one_id, NULL},
     {JP_REASON_UNSEEN, unseen, NULL},
@@ -1049,24 +913,6 @@ static const struct {
     {JP_REASON_UNKNOWN_CUT, lost_by_failed, NULL},
     {JP_REASON_UNKNOWN_LOSS, much_lost, NULL},
     {JP_REASON_ROUGH, rough, NULL},
-    {JP_REASON_FIGURES_ONLY, only_util, judge_samples},
-    {JP_REASON_TRACES_ONLY, only_traces, judge_traces},
-};
-
-/* The same for reasons of features, by their keys. */
-static const struct {
-    const char *key;
-    void (*change)(struct fixture *);
-    void (*judge)(struct fixture *);
-} of_features[] = {
-    {"no_events", empty_traces, judge_traces},
-    {"bad_dumps", folder_without_logs, judge_bad_dumps},
-    {"no_copper", mode_off, judge_no_copper},
-    {"copper_part", mode_off, judge_copper_part},
-    {"copper_later", nothing, judge_copper_later},
-    {"dumps_only", folder_without_logs, judge_dumps},
-    {"nsys_only", mode_off, judge_nsys},
-    {"copper_few", mode_off, judge_copper_few},
 };
 
 /* tests/insight/test_insight.c produces the reasons of UNJUDGED that an
@@ -1076,69 +922,30 @@ static bool is_of_analysis(enum jp_reason reason)
     return reasons_table[reason].says != NULL;
 }
 
-enum { OWN_REASONS = 64 };
-
-/* All reasons of features, at most room. Returns their number. */
-static size_t list_reasons(const struct jp_reason_row *list[], size_t room)
+/* Needs a feature with figures, whose test produces it:
+ * tests/util/test_util_verdict.c. */
+static bool is_of_figures(enum jp_reason reason)
 {
-    size_t n = 0;
-
-    for (size_t i = 0; feature_registry[i]; i++)
-        for (const struct jp_reason_row *row = feature_registry[i]->reasons;
-             row && row->key && n < room; row++)
-            list[n++] = row;
-    return n;
-}
-
-/* The situation has its reason as the first one, and that reason's word. judge
- * NULL: fixture_judge. */
-static void check_situation(struct fixture *f, const struct jp_reason_row *row,
-                            void (*change)(struct fixture *),
-                            void (*judge)(struct fixture *))
-{
-    fixture_good(f);
-    change(f);
-    if (judge)
-        judge(f);
-    else
-        fixture_judge(f, true);
-    if (!f->verdict.why.n || f->verdict.why.of[0] != row ||
-        f->verdict.word != row->word)
-        fail_msg("%s: %s %s, %s", row->key, verdict_word_name(f->verdict.word),
-                 f->verdict.why.n ? f->verdict.why.of[0]->key : "no reason",
-                 f->verdict.text);
-    assert_ptr_equal(f->verdict.checks[0], row->checks[0]);
-    fixture_fini(f);
+    return reason == JP_REASON_NO_SAMPLES || reason == JP_REASON_FIGURES_ONLY;
 }
 
 /* Each situation has its reason as the first one, and that reason's word; each
- * reason has a situation. */
+ * reason has a situation. Those of features are in the features' tests. */
 static void test_reasons(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
-    bool seen[JP_REASONS] = {false}, seen_own[OWN_REASONS] = {false};
-    const struct jp_reason_row *own[OWN_REASONS];
-    size_t n_own = list_reasons(own, OWN_REASONS);
+    bool seen[JP_REASONS] = {false};
 
     (void) state;
     assert_non_null(f);
     for (size_t i = 0; i < sizeof(situations) / sizeof(*situations); i++) {
-        check_situation(f, &reasons_table[situations[i].reason],
-                        situations[i].change, situations[i].judge);
+        const struct jp_reason_row *row = &reasons_table[situations[i].reason];
+
+        verdict_situation_check(
+            row, &(struct verdict_situation){row->key, situations[i].change,
+                                             situations[i].judge});
         seen[situations[i].reason] = true;
     }
-    for (size_t i = 0; i < sizeof(of_features) / sizeof(*of_features); i++) {
-        size_t k = 0;
-
-        while (k < n_own && strcmp(own[k]->key, of_features[i].key) != 0)
-            k++;
-        assert_true(k < n_own);
-        check_situation(f, own[k], of_features[i].change, of_features[i].judge);
-        seen_own[k] = true;
-    }
-    for (size_t k = 0; k < n_own; k++)
-        if (!seen_own[k])
-            fail_msg("no situation for %s", own[k]->key);
     for (int i = 0; i < JP_REASONS; i++) {
         if (is_of_analysis((enum jp_reason) i)) {
             fixture_good(f);
@@ -1148,44 +955,70 @@ static void test_reasons(void **state)
             assert_int_equal(f->verdict.why.n, 1);
             assert_ptr_equal(f->verdict.why.of[0], &reasons_table[i]);
             fixture_fini(f);
-        } else if (!seen[i]) {
+        } else if (!seen[i] && !is_of_figures((enum jp_reason) i)) {
             fail_msg("no situation for %s", reasons_table[i].key);
         }
     }
     free(f);
 }
 
-/* docs/findings.md has each row: "| situation | what to look at |". */
+/* The number of rows of a page with one of the words of reasons behind first.
+ */
+static size_t count_rows(const char *page, const char *first)
+{
+    static const enum jp_verdict_word words[] = {
+        JP_VERDICT_NODATA, JP_VERDICT_INCOMPLETE, JP_VERDICT_UNJUDGED};
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        char start[100];
+
+        snprintf(start, sizeof(start), "\n%s| %s | ", first,
+                 verdict_word_name(words[i]));
+        for (const char *at = page; (at = strstr(at, start)); at++)
+            n++;
+    }
+    return n;
+}
+
+/* The page has the row of a reason. */
+static void check_row(const char *page, const char *first,
+                      const struct jp_reason_row *row)
+{
+    char line[800];
+    size_t n = (size_t) snprintf(line, sizeof(line), "\n%s| %s | %s | ", first,
+                                 verdict_word_name(row->word), row->situation);
+
+    for (int k = 0; k < JP_PLAIN_CHECKS && row->checks[k]; k++)
+        n += (size_t) snprintf(line + n, sizeof(line) - n, "%s%s", k ? " " : "",
+                               row->checks[k]);
+    snprintf(line + n, sizeof(line) - n, "%s|\n", row->checks[0] ? " " : "");
+    if (!strstr(page, line))
+        fail_msg("not in docs/findings.md: %s", line + 1);
+}
+
+/* docs/findings.md has each row and no other one: "| word | situation | what to
+ * look at |". Rows of features begin with the feature's title; those of a
+ * feature that is not built are not checked. */
 static void test_docs(void **state)
 {
     const char *top = getenv("top_srcdir");
     char *path = text_format("%s/docs/findings.md", top ? top : "."), *page;
-    const struct jp_reason_row *own[OWN_REASONS];
-    size_t n_own = list_reasons(own, OWN_REASONS), in_page = 0;
 
     (void) state;
-    assert_true(n_own > 0);
     assert_int_equal(fileio_read(path, false, 1 << 20, &page, NULL, NULL), 0);
-    for (const char *at = page; (at = strchr(at, '\n')); at++)
-        in_page += !strncmp(at, "\n| NODATA | ", 12) ||
-                   !strncmp(at, "\n| INCOMPLETE | ", 16) ||
-                   !strncmp(at, "\n| UNJUDGED | ", 14);
-    assert_int_equal(in_page, JP_REASONS + n_own); /* nor any other row */
-    for (size_t i = 0; i < JP_REASONS + n_own; i++) {
-        const struct jp_reason_row *row = i < JP_REASONS ? &reasons_table[i]
-                                                         : own[i - JP_REASONS];
-        char line[800];
-        size_t n = (size_t) snprintf(line, sizeof(line), "\n| %s | %s | ",
-                                     verdict_word_name(row->word),
-                                     row->situation);
+    assert_int_equal(count_rows(page, ""), JP_REASONS);
+    for (int i = 0; i < JP_REASONS; i++)
+        check_row(page, "", &reasons_table[i]);
+    for (size_t i = 0; feature_registry[i]; i++) {
+        char *first = text_format("| %s ", feature_registry[i]->title);
+        const struct jp_reason_row *row = feature_registry[i]->reasons;
+        size_t n = 0;
 
-        for (int k = 0; k < JP_PLAIN_CHECKS && row->checks[k]; k++)
-            n += (size_t) snprintf(line + n, sizeof(line) - n, "%s%s",
-                                   k ? " " : "", row->checks[k]);
-        snprintf(line + n, sizeof(line) - n, "%s|\n",
-                 row->checks[0] ? " " : "");
-        if (!strstr(page, line))
-            fail_msg("not in docs/findings.md: %s", line + 1);
+        for (; row && row[n].key; n++)
+            check_row(page, first, &row[n]);
+        assert_int_equal(count_rows(page, first), n);
+        free(first);
     }
     free(page);
     free(path);
