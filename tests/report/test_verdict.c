@@ -962,8 +962,7 @@ static void test_reasons(void **state)
     free(f);
 }
 
-/* The number of rows of a page with one of the words of reasons behind first.
- */
+/* Counts rows of a page that begin with first and a word that has reasons. */
 static size_t count_rows(const char *page, const char *first)
 {
     static const enum jp_verdict_word words[] = {
