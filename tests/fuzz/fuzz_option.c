@@ -1,21 +1,40 @@
 /* fuzz_option.c - the option grammars, directory patterns and the values of a
  * settings file's keys.
  *
- * The first byte chooses: 'c' copper's grammar, 'u' utilisation's, 't' the
- * clocks', 'n' nsys', 'k' all keys of a settings file, else nccl's grammar; the
- * rest is
- * the value.
+ * The first byte chooses: 'k' all keys of a settings file, a letter of the
+ * table below that option's grammar, else nccl's; the rest is the value.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/grammar.h"
+#include "common/options.h"
 #include "common/pattern.h"
 #include "common/quote.h"
 #include "common/sitefile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The options of this build, by their folders. */
+#define ROW(upper, lower) #lower,
+static const char *const names[OPTIONS] = {JP_OPTIONS(ROW)};
+#undef ROW
+
+/* Letters of the corpus. Without the option, nccl's grammar is tried. */
+static const struct {
+    char letter;
+    const char *name;
+} letters[] = {{'c', "copper"}, {'u', "util"}, {'t', "clock"}, {'n', "nsys"}};
+
+static const struct jp_grammar *choose_grammar(char letter)
+{
+    for (size_t i = 0; i < sizeof(letters) / sizeof(*letters); i++)
+        for (int k = 0; letters[i].letter == letter && k < OPTIONS; k++)
+            if (!strcmp(names[k], letters[i].name))
+                return grammar_of((enum jp_option) k);
+    return grammar_nccl();
+}
 
 /* What an accepted pattern expands to has no ".." and no control character. */
 static void expand(const char *pattern)
@@ -130,28 +149,20 @@ static void check_quote(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct jp_grammar *grammar = grammar_nccl();
     struct jp_request request;
     struct jp_error err = {""};
     char *text;
 
     if (!size)
         return 0;
-    if (data[0] == 'c')
-        grammar = grammar_of(OPTION_COPPER);
-    if (data[0] == 'u')
-        grammar = grammar_of(OPTION_UTIL);
-    if (data[0] == 't')
-        grammar = grammar_of(OPTION_CLOCK);
-    if (data[0] == 'n')
-        grammar = grammar_of(OPTION_NSYS);
     text = strndup((const char *) data + 1, size - 1);
     if (!text)
         return 0;
     check_quote(text);
     if (data[0] == 'k') {
         check_keys(text);
-    } else if (request_parse(grammar, text, &request, &err) == 0) {
+    } else if (request_parse(choose_grammar((char) data[0]), text, &request,
+                             &err) == 0) {
         check(&request);
         request_fini(&request);
     } else {
