@@ -11,8 +11,8 @@
 # define. A test elsewhere is the feature's if it includes a header of these
 # folders or names its option.
 # Takes some minutes for each copy; remove.test asks less of all features in
-# seconds. With -t, copies without copper, util, history, live, cuda, nsys, and
-# without all of them have passed. They are built in REMOVED_DIR, one after the other.
+# seconds. With -t, copies without each of the features above, and without all of
+# them, have passed. They are built in REMOVED_DIR, one after the other.
 # Output is TAP.
 #
 #     removed.sh -t copper util,cuda
