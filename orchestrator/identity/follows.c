@@ -30,6 +30,10 @@ enum {
  * not: he was the last one, for whom the others waited. */
 #define AHEAD 0.5
 
+/* Where hashes of kinds start: the same in each process, as what is said of a
+ * run must not depend on chance. */
+#define KIND_START UINT64_C(0x3C6EF372FE94F82B)
+
 /* --- operations in flight ------------------------------------------------- */
 
 void follows_land(struct follows_flight *f, uint64_t at_us)
@@ -140,8 +144,8 @@ static void add_lags(struct follows_habit *to, const struct follows_lag *lags,
             to->usual_us[of] = median[of];
     to->n += weight;
     to->start_off += weight * off[FOLLOWS_START];
-    if (median[FOLLOWS_END] <= FOLLOWS_QUEUED_US) { /* varies like what it waits
-                                               for, so it says nothing */
+    /* what waits in line varies like what it waits for, so it says nothing */
+    if (median[FOLLOWS_END] <= FOLLOWS_QUEUED_US) {
         to->queued += weight;
         to->ops += weight / lags->members;
         to->ahead += ahead;
@@ -183,7 +187,7 @@ int follows_learn(struct follows *f, struct follows_lag *lags, size_t n)
 
 uint64_t follows_kind(uint64_t own, uint64_t before, uint64_t two)
 {
-    return hash_word(hash_word(hash_word(hash_start(), own), before), two);
+    return hash_word(hash_word(hash_word(KIND_START, own), before), two);
 }
 
 uint64_t follows_between(uint64_t kind, uint64_t other)

@@ -372,14 +372,14 @@ static bool set_place(struct build *b, uint32_t from, uint32_t i,
     const struct key *key = &b->keys[draft->key];
     struct stream *s = &b->streams[key->comm];
     uint32_t before = s->last, two = s->two;
-    const struct timing *x = times - from + i, *y;
+    const struct timing *x = &times[i - from], *y;
     double after_us;
 
     s->two = before;
     s->last = i;
     if (before == FOLLOWS_NONE || key->func == FUNC_MESSAGE)
         return false;
-    y = times - from + before;
+    y = &times[before - from];
     after_us = (double) x->start_us - (double) y->start_us -
                (double) b->run->items[before].time_us;
     if (after_us < -FOLLOWS_NEAR_US)
@@ -430,7 +430,7 @@ static int set_own(struct build *b, uint32_t process,
         item->at = (float) start;
         clock = fmax(clock, start + (double) item->time_us);
         follows_land(&flight, at_us);
-        if (set_place(b, from, i, times, &flight, &lags[n]) && n < most)
+        if (set_place(b, from, i, times, &flight, &lags[n]) && !off && n < most)
             n++;
         if (off)
             b->drafts[i].place = 0;
