@@ -21,6 +21,8 @@ enum {
     LEAST = 5     /* operations from which the usual time is learnt, at least */
 };
 
+#define STALL 1.3 /* times as long as usual */
+
 /* A link is mended only if it is slower than usual by this factor: less is
  * noise, and mending noise would invent a gain. */
 #define SLOW 1.03
@@ -134,6 +136,12 @@ static int by_excess(const void *a, const void *b)
     return x->k < y->k ? -1 : x->k > y->k;
 }
 
+/* Returns the first position of a window of the run. */
+static uint32_t window_begin(const struct peers *peers, unsigned window)
+{
+    return (uint32_t) ((uint64_t) peers->events * window / WINDOWS);
+}
+
 /* Returns true if most peers waited in line at position k while the process did
  * not. Their own time is hidden by the wait, and unknown. */
 static bool is_hidden(const struct replay *x, const struct peers *peers,
@@ -146,44 +154,69 @@ static bool is_hidden(const struct replay *x, const struct peers *peers,
     return 2 * queued > peers->n && !x->events[peers->mine[k]].queued;
 }
 
-/* Own times of the process and of its peers, in sum, where both are known. */
-struct known {
+/* Own times of the process and of its peers, in sum. */
+struct sums {
     double mine, theirs;
 };
 
-/* Returns the window of position k. */
-static unsigned window_of(const struct peers *peers, uint32_t k)
+/* Gets both at position k. False: one of them is not known. */
+static bool find_known(const struct replay *x, const struct peers *peers,
+                       uint32_t k, struct sums *at)
 {
-    return (unsigned) ((uint64_t) k * WINDOWS / peers->events);
+    const struct replay_event *e = &x->events[peers->mine[k]];
+
+    if (e->queued || is_hidden(x, peers, k))
+        return false;
+    at->mine = (double) e->own_us;
+    at->theirs = peers_median(x, peers, k, SIZE_MAX);
+    return at->mine > 0 && at->theirs > 0;
 }
 
-/* Returns the peers' own times divided by those of the process; at most 1. */
-static double ratio_of(const struct known *of)
+/* Returns the peers' own times divided by those of the process, in sum over
+ * positions from..to - 1 where both are known; at most 1. Stalls do not count:
+ * times that are longer by STALL than the median would have them. NAN: none is
+ * known. v: room for as many. */
+static double hidden_ratio(const struct replay *x, const struct peers *peers,
+                           uint32_t from, uint32_t to, double *v)
 {
-    return of->mine > 0 && of->theirs > 0 ? fmin(of->theirs / of->mine, 1) : 1;
+    struct sums at, sums = {0};
+    size_t n = 0;
+    double usual;
+
+    for (uint32_t k = from; k < to; k++)
+        if (find_known(x, peers, k, &at))
+            v[n++] = at.theirs / at.mine;
+    if (!n)
+        return NAN;
+    usual = stats_median(v, n);
+    for (uint32_t k = from; k < to; k++)
+        if (find_known(x, peers, k, &at) &&
+            at.mine * usual <= STALL * at.theirs) {
+            sums.mine += at.mine;
+            sums.theirs += at.theirs;
+        }
+    return fmin(sums.theirs / sums.mine, 1);
 }
 
 /* Sets by how much hidden positions are shortened, in each window of the run:
  * who is late for a part of it is so there. Where nothing is known in a window,
- * the run as a whole counts. */
-static void set_ratios(const struct replay *x, const struct peers *peers,
-                       double ratio[WINDOWS])
+ * the run as a whole counts. 0 or -1. */
+static int set_ratios(const struct replay *x, const struct peers *peers,
+                      double ratio[WINDOWS])
 {
-    struct known in[WINDOWS] = {{0}}, all = {0};
+    double *v = calloc((size_t) peers->events + 1, sizeof(*v)), all;
 
-    for (uint32_t k = 0; k < peers->events; k++)
-        if (!is_hidden(x, peers, k) && !x->events[peers->mine[k]].queued) {
-            struct known *of = &in[window_of(peers, k)];
-
-            of->mine += (double) x->events[peers->mine[k]].own_us;
-            of->theirs += peers_median(x, peers, k, SIZE_MAX);
-        }
+    if (!v)
+        return -1;
+    all = hidden_ratio(x, peers, 0, peers->events, v);
     for (unsigned w = 0; w < WINDOWS; w++) {
-        all.mine += in[w].mine;
-        all.theirs += in[w].theirs;
+        ratio[w] = hidden_ratio(x, peers, window_begin(peers, w),
+                                window_begin(peers, w + 1), v);
+        if (isnan(ratio[w]))
+            ratio[w] = isnan(all) ? 1 : all;
     }
-    for (unsigned w = 0; w < WINDOWS; w++)
-        ratio[w] = ratio_of(in[w].mine > 0 ? &in[w] : &all);
+    free(v);
+    return 0;
 }
 
 /* Mends a process with a single peer, of which the median is not robust: in
@@ -193,8 +226,8 @@ static void take_shares(const struct replay *x, const struct peers *peers,
                         float *own)
 {
     for (unsigned w = 0; w < WINDOWS; w++) {
-        uint32_t from = (uint32_t) ((uint64_t) peers->events * w / WINDOWS);
-        uint32_t to = (uint32_t) ((uint64_t) peers->events * (w + 1) / WINDOWS);
+        uint32_t from = window_begin(peers, w);
+        uint32_t to = window_begin(peers, w + 1);
         double mine = 0, theirs = 0;
 
         for (uint32_t k = from; k < to; k++) {
@@ -223,7 +256,8 @@ static int take_excess(const struct replay *x, const struct peers *peers,
     int rc = mine && pool ? 0 : -1;
     double shorter[WINDOWS];
 
-    set_ratios(x, peers, shorter);
+    if (rc == 0)
+        rc = set_ratios(x, peers, shorter);
     for (uint32_t k = 0; rc == 0 && k < n; k++) {
         mine[k].k = k;
         mine[k].us = (double) x->events[peers->mine[k]].own_us -
@@ -240,7 +274,7 @@ static int take_excess(const struct replay *x, const struct peers *peers,
         float *to = &own[peers->mine[mine[i].k]];
 
         if (is_hidden(x, peers, mine[i].k))
-            *to *= (float) shorter[window_of(peers, mine[i].k)];
+            *to *= (float) shorter[(uint64_t) mine[i].k * WINDOWS / n];
         else
             *to = (float) fmax((double) *to - mine[i].us +
                                    pool[i * pools + pools / 2],

@@ -249,6 +249,10 @@ struct simjob_shape simjob_few_shape(uint64_t seed);
  * take. */
 struct simjob_shape simjob_real_shape(uint64_t seed);
 
+/* The same of 2 to 16 replicas whose gradients are reduced in 3 to 12 buckets
+ * beside the backward pass, mostly of one size, and often nothing else is. */
+struct simjob_shape simjob_buckets_shape(uint64_t seed);
+
 uint32_t simjob_ranks(const struct simjob_shape *shape);
 
 #endif

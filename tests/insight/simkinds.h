@@ -30,12 +30,13 @@ struct sim_family {
     struct simjob_shape (*shape)(uint64_t seed);
 };
 /* Calibrate takes the first SIM_CALIBRATED. */
-enum { SIM_CALIBRATED = 5, SIM_FAMILIES = 8 };
+enum { SIM_CALIBRATED = 5, SIM_FAMILIES = 9 };
 static const struct sim_family sim_families[SIM_FAMILIES] = {
     {"first", simjob_random_shape},    {"other", simjob_other_shape},
     {"third", simjob_third_shape},     {"fourth", simjob_fourth_shape},
     {"stages", simjob_stages_shape},   {"real", simjob_real_shape},
     {"experts", simjob_experts_shape}, {"few", simjob_few_shape},
+    {"buckets", simjob_buckets_shape},
 };
 
 /* Returns the family of that name; NULL: none. */

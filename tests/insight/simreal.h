@@ -63,6 +63,7 @@ struct simreal {
     double tenants;      /* share of steps in which a node's links are slower */
     double tenants_slow; /* ... by this factor */
 
+    bool alike;       /* all buckets of gradients have one size */
     bool scatter;     /* gradients by ReduceScatter, parameters by AllGather */
     bool norm;        /* the gradients' norm right behind the gradients */
     double often;     /* of SIMJOB_STALLS: share of steps with one */

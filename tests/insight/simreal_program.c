@@ -65,8 +65,10 @@ static void add_messages(struct real_program *p, int send_to, int recv_from,
 static void add_gradients(const struct simjob_shape *s, struct real_program *p,
                           uint32_t bucket, bool aside)
 {
+    uint64_t unlike = s->real.alike ? 0 : 1024 * bucket;
+
     add_collective(p, REAL_DP, s->real.scatter ? "ReduceScatter" : "AllReduce",
-                   0, s->dp_bytes / s->buckets + 1024 * bucket, aside);
+                   0, s->dp_bytes / s->buckets + unlike, aside);
 }
 
 /* A batch through a stage's layers, forward or backward. grads: buckets are

@@ -134,3 +134,30 @@ struct simjob_shape simjob_real_shape(uint64_t seed)
     s.real.often = 0.3;
     return s;
 }
+
+struct simjob_shape simjob_buckets_shape(uint64_t seed)
+{
+    struct simjob_random r = {seed ^ 0xb0c4};
+    struct simjob_shape s = {.per_node = 4,
+                             .tp = 1,
+                             .pp = 1,
+                             .tp_ops = 1,
+                             .microbatches = 1,
+                             .dp = 2 + random_below(&r, 15)};
+    double steps;
+
+    s.buckets = 3 + random_below(&r, 10);
+    s.layers = s.buckets * (1 + random_below(&r, 3));
+    s.real.on = true;
+    s.real.kind = SIMREAL_REPLICAS;
+    vary(&s, &r);
+    s.dp_bytes *= 1 + random_below(&r, 4); /* up to half of the step */
+    s.real.alike = random_below(&r, 4) > 0;
+    s.real.scatter = s.real.scatter && random_below(&r, 2);
+    s.real.norm = random_below(&r, 2);
+    s.real.often = 0.3;
+    steps = between(&r, 40, 200);
+    s.steps =
+        (uint32_t) fmax(LEAST_STEPS, fmin(steps, MAX_RECORDS / records(&s)));
+    return s;
+}
