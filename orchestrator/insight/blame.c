@@ -23,11 +23,11 @@
 
 #include "common/bandwidth.h"
 #include "common/figure.h"
+#include "common/stats.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/alltoall.h"
 #include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
-#include "common/stats.h"
 
 /* The least share of its excess by which a late rank arrives late. */
 #define ARRIVES 0.03
@@ -763,6 +763,18 @@ static void fill_start(const struct jp_result *r, const struct judge *j,
         f->from_us = (double) r->ops->dump_first + a->from * j->run_us;
 }
 
+/* Returns how much longer a process computes before an operation. Where others
+ * waited in line its excess counts one delay again: the other operations tell,
+ * or what it costs, in which each delay is once. */
+static double longer_us(const struct judge *j, const struct judge_answer *a)
+{
+    const struct judge_process *x = &j->processes[a->process];
+    double us = x->not_in_line > 0 ? fmin(x->not_in_line, 1) * a->excess_us
+                                   : fmin(a->excess_us, a->worth_us);
+
+    return us / (a->share * (double) x->intervals);
+}
+
 static int add_own_rank(const struct jp_result *r, const struct jp_processes *p,
                         const struct judge *j, const struct judge_answer *a,
                         struct jp_findings *findings)
@@ -774,8 +786,8 @@ static int add_own_rank(const struct jp_result *r, const struct jp_processes *p,
 
     if (!f || owntime_fill(r, p, j, a, findings, f) < 0)
         return -1;
-    finding_count(f, a->excess_us / (a->share * (double) x->intervals),
-                  known ? x->later : 0, known ? x->intervals : 0);
+    finding_count(f, longer_us(j, a), known ? x->later : 0,
+                  known ? x->intervals : 0);
     fill_start(r, j, a, f);
     if (known)
         snprintf(times, sizeof(times), "an operation, in %s of %s",
@@ -796,15 +808,12 @@ static int add_own_node(const struct jp_result *r, const struct jp_processes *p,
                         const struct judge *j, const struct judge_answer *a,
                         struct jp_findings *findings)
 {
-    const struct judge_process *x = &j->processes[a->process];
     struct jp_finding *f = findings_add(findings, JP_FINDING_LATE_NODE);
-
     char when[60];
 
     if (!f || owntime_fill(r, p, j, a, findings, f) < 0)
         return -1;
-    finding_count(f, a->excess_us / (a->share * (double) x->intervals),
-                  a->times, a->times);
+    finding_count(f, longer_us(j, a), a->times, a->times);
     fill_start(r, j, a, f);
     snprintf(f->text, sizeof(f->text),
              "the %s ranks of node %.64s compute longer than their peers%s, by "

@@ -249,6 +249,8 @@ static unsigned add_blocks(struct work *w, uint32_t p, uint32_t rare)
     struct judge_process *x = &w->j->processes[p];
     bool any[JUDGE_BLOCKS] = {false};
     unsigned n = 0;
+    uint64_t clear = 0; /* intervals before which few waited in line */
+    double all_us = 0, clear_us = 0;
 
     x->closest = w->run->closest[p];
     for (uint32_t i = w->run->first[p]; i < w->run->first[p + 1]; i++) {
@@ -261,11 +263,19 @@ static unsigned add_blocks(struct work *w, uint32_t p, uint32_t rare)
         any[judge_block_of(at)] = true;
         x->intervals++;
         x->later += us > 0;
+        all_us += us;
+        if (!w->run->items[i].in_line) {
+            clear_us += us;
+            clear++;
+        }
         if (!w->stall[i])
             x->blocks_us[judge_block_of(at)] += us;
     }
     for (unsigned k = 0; k < JUDGE_BLOCKS; k++)
         n += any[k];
+    x->not_in_line = clear == x->intervals ? 1
+                                           : clear_us / (double) clear /
+                                                 all_us * (double) x->intervals;
     add_work(w, p, rare);
     return n;
 }
@@ -285,6 +295,7 @@ static void add_kept(struct work *w)
 
         x->closest = run->closest[p];
         x->later = UINT64_MAX;
+        x->not_in_line = 1;
         x->rounds = JUDGE_BLOCKS;
         if (!kept->strip)
             continue;

@@ -216,6 +216,10 @@ struct judge_process {
     uint64_t intervals; /* that were compared */
     uint64_t later;     /* ... in which its own time was longer; UINT64_MAX:
                            unknown, as they were compared by blocks */
+    double not_in_line; /* the mean excess of those before which less than half
+                           of the members waited in line, over the mean of all:
+                           before others one delay counts again. NAN: all are
+                           such */
     uint32_t closest;   /* the communicator that it uses most; UINT32_MAX */
     double net_us;   /* how much longer its operations take without waiting than
                         the median of the role */
@@ -370,13 +374,15 @@ struct judge_item {
     float at; /* when it arrived, since the process began; then 0 to 1 of the
                  run */
     /* By durations: */
-    uint32_t place : 28; /* in the order in which its process's items ended */
+    uint32_t place : 27; /* in the order in which its process's items ended */
     uint32_t joined : 1; /* it began with the one before */
     uint32_t apart : 1;  /* its operation had ended without it */
     /* By start and end: */
     uint32_t after_start : 1; /* it follows the start of the one before in its
                                  communicator */
     uint32_t hidden : 1;      /* ... and its own time is not known */
+    uint32_t in_line : 1;     /* ... nor that of half of the members: its own
+                                 time is that since the end of the one before */
 };
 
 /* What is kept of a process over the whole run. */

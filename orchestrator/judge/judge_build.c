@@ -758,7 +758,8 @@ static int follow_starts(struct build *b)
 
         if (2 * m->anew > m->n)
             item->after_start = 0;
-        if (!item->after_start || 2 * m->hidden >= m->n)
+        item->in_line = item->after_start && 2 * m->hidden >= m->n;
+        if (!item->after_start || item->in_line)
             item->hidden = 0;
         else if (!item->hidden)
             item->own_us = b->drafts[i].since_us;

@@ -21,7 +21,7 @@ enum {
     LEAST = 5     /* operations from which the usual time is learnt, at least */
 };
 
-#define STALL 1.3 /* times as long as usual */
+#define STALL 2.0 /* times as long as usual */
 
 /* A link is mended only if it is slower than usual by this factor: less is
  * noise, and mending noise would invent a gain. */
@@ -174,8 +174,8 @@ static bool find_known(const struct replay *x, const struct peers *peers,
 
 /* Returns the peers' own times divided by those of the process, in sum over
  * positions from..to - 1 where both are known; at most 1. Stalls do not count:
- * times that are longer by STALL than the median would have them. NAN: none is
- * known. v: room for as many. */
+ * times that are STALL times as long as the median would have them, or more.
+ * NAN: none is known. v: room for as many. */
 static double hidden_ratio(const struct replay *x, const struct peers *peers,
                            uint32_t from, uint32_t to, double *v)
 {
