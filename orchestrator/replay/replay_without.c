@@ -198,14 +198,20 @@ static double hidden_ratio(const struct replay *x, const struct peers *peers,
     return fmin(sums.theirs / sums.mine, 1);
 }
 
-/* Sets by how much hidden positions are shortened, in each window of the run:
- * who is late for a part of it is so there. Where nothing is known in a window,
- * the run as a whole counts. 0 or -1. */
+/* Sets by how much hidden positions are shortened, if there are any, in each
+ * window of the run: who is late for a part of it is so there. Where nothing is
+ * known in a window, the run as a whole counts. 0 or -1. */
 static int set_ratios(const struct replay *x, const struct peers *peers,
                       double ratio[WINDOWS])
 {
-    double *v = calloc((size_t) peers->events + 1, sizeof(*v)), all;
+    bool any = false;
+    double *v, all;
 
+    for (uint32_t k = 0; k < peers->events && !any; k++)
+        any = is_hidden(x, peers, k);
+    if (!any)
+        return 0;
+    v = calloc((size_t) peers->events + 1, sizeof(*v));
     if (!v)
         return -1;
     all = hidden_ratio(x, peers, 0, peers->events, v);
@@ -254,7 +260,7 @@ static int take_excess(const struct replay *x, const struct peers *peers,
     struct excess *mine = calloc(n + 1, sizeof(*mine));
     double *pool = calloc(pools * n + 1, sizeof(*pool));
     int rc = mine && pool ? 0 : -1;
-    double shorter[WINDOWS];
+    double shorter[WINDOWS] = {0}; /* hidden positions */
 
     if (rc == 0)
         rc = set_ratios(x, peers, shorter);
