@@ -380,9 +380,9 @@ struct judge_item {
     /* By start and end: */
     uint32_t after_start : 1; /* it follows the start of the one before in its
                                  communicator */
-    uint32_t hidden : 1;      /* ... and its own time is not known */
-    uint32_t in_line : 1;     /* ... nor that of half of the members: its own
-                                 time is that since the end of the one before */
+    uint32_t hidden : 1;      /* ... and waited in line: own_us says nothing */
+    uint32_t in_line : 1;     /* ... as half of the members did, or more: own_us
+                                 counts from the end of the one before */
 };
 
 /* What is kept of a process over the whole run. */
