@@ -434,8 +434,10 @@ static struct pool_answer run_one(const void *arg, uint64_t seed,
 
             fprintf(
                 out,
-                "# judge: %s; %s, clock %.1f s of %.1f s, stalls from %.1f "
-                "ms, a single one from %.1f ms\n",
+                "# judge: seed %" PRIu64 ", planted %.1f %%, told %.1f %%: %s; "
+                "%s, clock %.1f s of %.1f s, stalls from %.1f ms, a single one "
+                "from %.1f ms\n",
+                seed, 100 * one.cost, 100 * one.told[BOTH],
                 judge_line(insight->judge, result, &insight->processes, line),
                 judge_speaks(insight->judge) ? "speaks" : "is silent",
                 insight->judge->clock_us / 1e6, insight->judge->run_us / 1e6,
