@@ -218,15 +218,15 @@ bool follows_what_ended(const struct follows_habit *between)
     return between && between->steady > 0 && !is_start_steadier(between);
 }
 
-bool follows_anew(const struct follows_habit *h, double after_end_us)
+bool follows_anew(const struct follows_habit *h, const double us[FOLLOWS_N])
 {
     double usual = h->usual_us[FOLLOWS_START];
+    double most = usual + FOLLOWS_QUEUED_US + UNUSUAL * h->start_off / h->n;
 
     /* where most wait in line, those that do not are late, or begin anew */
-    if (h->steady > 0 && h->queued > h->steady && after_end_us > usual / 2)
-        return true;
-    return after_end_us >
-           usual + FOLLOWS_QUEUED_US + UNUSUAL * h->start_off / h->n;
+    if (h->steady > 0 && h->queued > h->steady && us[FOLLOWS_END] > usual / 2)
+        return us[FOLLOWS_START] > most;
+    return us[FOLLOWS_END] > most;
 }
 
 bool follows_beside(const struct follows_habit *h, double before_us,

@@ -127,11 +127,14 @@ bool follows_start(const struct follows_habit *habit);
 bool follows_what_ended(const struct follows_habit *between);
 
 /* Returns true if an operation of a kind that follows the start of the one
- * before came so late after the end of that one that it seems to begin anew, as
- * the first gradients of the next step do: later than operations of its kind
- * usually come after the start. A stall looks the same, so it follows the end
- * only if most members of the operation say so. */
-bool follows_anew(const struct follows_habit *habit, double after_end_us);
+ * before seems to begin anew, as the first gradients of the next step do. It
+ * comes later after the end of that one than operations of its kind usually
+ * come after the start. Where most of its kind waited in line, half as late is
+ * enough, but it must also come unusually late after the start. A stall looks
+ * the same, so the operation follows the end only if most of its members say
+ * so. us: its times. */
+bool follows_anew(const struct follows_habit *habit,
+                  const double us[FOLLOWS_N]);
 
 /* Returns true if what ended last ended beside an operation, which did not wait
  * for it: it came sooner after that end than is usual, and is nearer to its

@@ -723,6 +723,9 @@ static void mark_starts(struct build *b, uint32_t process, struct members *of)
         const struct draft *draft = &b->drafts[i];
         struct stream *s = &b->streams[b->keys[draft->key].comm];
         const struct follows_habit *h = start_habit(b, draft);
+        const double us[FOLLOWS_N] = {
+            [FOLLOWS_END] = (double) draft->after_us,
+            [FOLLOWS_START] = (double) draft->since_us};
         uint32_t before = s->last;
 
         s->last = i;
@@ -735,7 +738,7 @@ static void mark_starts(struct build *b, uint32_t process, struct members *of)
                         b->drafts[before].after_us <= FOLLOWS_QUEUED_US);
         of[item->op].n++;
         of[item->op].hidden += item->hidden;
-        of[item->op].anew += follows_anew(h, (double) draft->after_us);
+        of[item->op].anew += follows_anew(h, us);
     }
 }
 

@@ -121,7 +121,7 @@ static void decide(struct replay *x, uint32_t i, const double *starts,
         !is_after_other(x, i, starts, habits)) {
         e->after_start = true;
         e->queued = lag.us[FOLLOWS_END] <= FOLLOWS_QUEUED_US;
-        e->anew = follows_anew(h, lag.us[FOLLOWS_END]);
+        e->anew = follows_anew(h, lag.us);
     } else if (e->after != e->before && !e->after_start) {
         e->beside =
             follows_beside(h, lag.us[FOLLOWS_END], (double) e->own_us) ? 1 : -1;

@@ -21,7 +21,13 @@ enum {
     LEAST = 5     /* operations from which the usual time is learnt, at least */
 };
 
-#define STALL 2.0 /* times as long as usual */
+/* A time that is so many times as long as usual, in that part of the run and at
+ * that place of a step, is a stall. */
+#define STALL 1.5
+
+/* Where more than this share of a stream's operations is hidden, those that are
+ * known are not the usual ones. */
+#define SELDOM 0.5
 
 /* A link is mended only if it is slower than usual by this factor: less is
  * noise, and mending noise would invent a gain. */
@@ -142,6 +148,12 @@ static uint32_t window_begin(const struct peers *peers, unsigned window)
     return (uint32_t) ((uint64_t) peers->events * window / WINDOWS);
 }
 
+/* Returns the window of a position. */
+static unsigned window_of(const struct peers *peers, uint32_t k)
+{
+    return (unsigned) ((uint64_t) k * WINDOWS / peers->events);
+}
+
 /* Returns true if most peers waited in line at position k while the process did
  * not. Their own time is hidden by the wait, and unknown. */
 static bool is_hidden(const struct replay *x, const struct peers *peers,
@@ -172,58 +184,258 @@ static bool find_known(const struct replay *x, const struct peers *peers,
     return at->mine > 0 && at->theirs > 0;
 }
 
-/* Returns the peers' own times divided by those of the process, in sum over
- * positions from..to - 1 where both are known; at most 1. Stalls do not count:
- * times that are STALL times as long as the median would have them, or more.
- * NAN: none is known. v: room for as many. */
-static double hidden_ratio(const struct replay *x, const struct peers *peers,
-                           uint32_t from, uint32_t to, double *v)
+/* --- where peers waited in line ------------------------------------------- */
+
+/* A position of a process, and its place: its number since an operation of its
+ * stream last followed the end of the one before, as the first of a step does.
+ */
+struct placed {
+    uint32_t stream, place, k;
+    bool hidden, known;
+    struct sums own; /* if known */
+    double usual;    /* likewise: theirs by mine, the median of the place */
+};
+
+static void find_places(const struct replay *x, const struct peers *peers,
+                        struct placed *at)
 {
-    struct sums at, sums = {0};
-    size_t n = 0;
+    uint32_t stream = UINT32_MAX, place = 0;
+
+    for (uint32_t k = 0; k < peers->events; k++) {
+        const struct replay_event *e = &x->events[peers->mine[k]];
+
+        place = x->ops[e->op].comm == stream && e->after_start ? place + 1 : 0;
+        stream = x->ops[e->op].comm;
+        at[k] = (struct placed){.stream = stream,
+                                .place = place,
+                                .k = k,
+                                .hidden = is_hidden(x, peers, k)};
+        at[k].known = find_known(x, peers, k, &at[k].own);
+    }
+}
+
+/* Returns the first one of another place than that of at[i], or n. */
+static size_t end_of_place(const struct placed *at, size_t i, size_t n)
+{
+    size_t end = i;
+
+    while (end < n && at[end].stream == at[i].stream &&
+           at[end].place == at[i].place)
+        end++;
+    return end;
+}
+
+static int compare_places(const struct placed *x, const struct placed *y)
+{
+    if (x->stream != y->stream)
+        return x->stream < y->stream ? -1 : 1;
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
+    return 0;
+}
+
+static int compare_times(double x, double y)
+{
+    return (x > y) - (x < y);
+}
+
+static int by_ratio(const void *a, const void *b)
+{
+    const struct placed *x = a, *y = b;
+    int order = compare_places(x, y);
+
+    return order ? order
+                 : compare_times(x->own.theirs * y->own.mine,
+                                 y->own.theirs * x->own.mine);
+}
+
+/* Those that are known first, by what the peers take. */
+static int by_theirs(const void *a, const void *b)
+{
+    const struct placed *x = a, *y = b;
+    int order = compare_places(x, y);
+
+    if (!order && x->known != y->known)
+        return x->known ? -1 : 1;
+    if (!order && x->known)
+        order = compare_times(x->own.theirs, y->own.theirs);
+    return order ? order : (x->k > y->k) - (x->k < y->k);
+}
+
+/* Sets what is usual at the place of each position. known: room for n. */
+static void set_usual(struct placed *at, size_t n, struct placed *known)
+{
+    size_t found = 0, end;
+
+    for (size_t i = 0; i < n; i++)
+        if (at[i].known)
+            known[found++] = at[i];
+    qsort(known, found, sizeof(*known), by_ratio);
+    for (size_t i = 0; i < found; i = end) {
+        const struct sums *middle;
+
+        end = end_of_place(known, i, found);
+        middle = &known[i + (end - i) / 2].own;
+        for (size_t k = i; k < end; k++)
+            at[known[k].k].usual = middle->theirs / middle->mine;
+    }
+}
+
+/* Returns the peers' own times divided by those of the process, in sum over
+ * positions where both are known; at most 1. Stalls do not count: what is
+ * longer now and then does not make anything else longer. NAN: none is known.
+ * v: room for n. */
+static double ratio_of_known(const struct placed *at, size_t n, double *v)
+{
+    struct sums sums = {0};
+    size_t found = 0;
     double usual;
 
-    for (uint32_t k = from; k < to; k++)
-        if (find_known(x, peers, k, &at))
-            v[n++] = at.theirs / at.mine;
-    if (!n)
+    for (size_t i = 0; i < n; i++)
+        if (at[i].known)
+            v[found++] = at[i].own.theirs / at[i].own.mine;
+    if (!found)
         return NAN;
-    usual = stats_median(v, n);
-    for (uint32_t k = from; k < to; k++)
-        if (find_known(x, peers, k, &at) &&
-            at.mine * usual <= STALL * at.theirs) {
-            sums.mine += at.mine;
-            sums.theirs += at.theirs;
+    usual = stats_median(v, found);
+    for (size_t i = 0; i < n; i++)
+        if (at[i].known && at[i].own.mine * fmin(usual, at[i].usual) <=
+                               STALL * at[i].own.theirs) {
+            sums.mine += at[i].own.mine;
+            sums.theirs += at[i].own.theirs;
         }
     return fmin(sums.theirs / sums.mine, 1);
 }
 
-/* Sets by how much hidden positions are shortened, if there are any, in each
- * window of the run: who is late for a part of it is so there. Where nothing is
- * known in a window, the run as a whole counts. 0 or -1. */
-static int set_ratios(const struct replay *x, const struct peers *peers,
-                      double ratio[WINDOWS])
-{
-    bool any = false;
-    double *v, all;
+/* How a process is mended where it is hidden. */
+struct hidden {
+    /* By how much it is shortened in each window of the run: who is late for a
+     * part of it is so there. */
+    double by_known[WINDOWS]; /* by what is known before other operations */
+    double by_place[WINDOWS]; /* by what peers usually take at that place of a
+                                 step */
+    bool *placed;             /* [position] by_place is for it */
+    bool any;                 /* something is hidden */
+};
 
-    for (uint32_t k = 0; k < peers->events && !any; k++)
-        any = is_hidden(x, peers, k);
-    if (!any)
-        return 0;
-    v = calloc((size_t) peers->events + 1, sizeof(*v));
-    if (!v)
+static void hidden_fini(struct hidden *h)
+{
+    free(h->placed);
+}
+
+/* Sets by_known. Where nothing is known in a window, the run as a whole counts.
+ * at: by position. 0 or -1. */
+static int set_by_known(const struct peers *peers, struct placed *at,
+                        struct hidden *h)
+{
+    struct placed *known = calloc((size_t) peers->events + 1, sizeof(*known));
+    double *v = calloc((size_t) peers->events + 1, sizeof(*v)), all;
+
+    if (!known || !v) {
+        free(known);
+        free(v);
         return -1;
-    all = hidden_ratio(x, peers, 0, peers->events, v);
-    for (unsigned w = 0; w < WINDOWS; w++) {
-        ratio[w] = hidden_ratio(x, peers, window_begin(peers, w),
-                                window_begin(peers, w + 1), v);
-        if (isnan(ratio[w]))
-            ratio[w] = isnan(all) ? 1 : all;
     }
+    set_usual(at, peers->events, known);
+    all = ratio_of_known(at, peers->events, v);
+    for (unsigned w = 0; w < WINDOWS; w++) {
+        uint32_t from = window_begin(peers, w);
+
+        h->by_known[w] =
+            ratio_of_known(at + from, window_begin(peers, w + 1) - from, v);
+        if (isnan(h->by_known[w]))
+            h->by_known[w] = isnan(all) ? 1 : all;
+    }
+    free(known);
     free(v);
     return 0;
 }
+
+/* Returns the share of hidden positions in the stream of at[i], of which that
+ * is the first. Sets *end to the first one of the next stream. */
+static double hidden_share(const struct placed *at, size_t i, size_t n,
+                           size_t *end)
+{
+    size_t hidden = 0, k;
+
+    for (k = i; k < n && at[k].stream == at[i].stream; k++)
+        hidden += at[k].hidden;
+    *end = k;
+    return (double) hidden / (double) (k - i);
+}
+
+/* Sets by_place and placed, from positions of which the places are known often
+ * enough: a rank that is always late hides all that follows its first operation
+ * of a step, and what is known then is not usual. at: by_theirs. */
+static void set_by_place(const struct replay *x, const struct peers *peers,
+                         const struct placed *at, struct hidden *h)
+{
+    struct sums sums[WINDOWS] = {{0}};
+    size_t end, stream = 0;
+    bool often = false;
+
+    for (size_t i = 0; i < peers->events; i = end) {
+        size_t known = 0;
+
+        if (i == stream)
+            often = hidden_share(at, i, peers->events, &stream) < SELDOM;
+        end = end_of_place(at, i, peers->events);
+        while (i + known < end && at[i + known].known)
+            known++;
+        if (!often || known < LEAST)
+            continue;
+        for (size_t k = i; k < end; k++) {
+            struct sums *to = &sums[window_of(peers, at[k].k)];
+
+            if (!at[k].hidden)
+                continue;
+            h->placed[at[k].k] = true;
+            to->mine += (double) x->events[peers->mine[at[k].k]].own_us;
+            to->theirs += at[i + known / 2].own.theirs;
+        }
+    }
+    for (unsigned w = 0; w < WINDOWS; w++)
+        h->by_place[w] =
+            sums[w].mine > 0 ? fmin(sums[w].theirs / sums[w].mine, 1) : 1;
+}
+
+/* Finds how a process is mended where it is hidden. 0 or -1. */
+static int find_hidden(const struct replay *x, const struct peers *peers,
+                       struct hidden *h)
+{
+    struct placed *at;
+    int rc;
+
+    *h = (struct hidden){.placed = NULL};
+    for (uint32_t k = 0; k < peers->events && !h->any; k++)
+        h->any = is_hidden(x, peers, k);
+    if (!h->any)
+        return 0;
+    at = calloc((size_t) peers->events + 1, sizeof(*at));
+    h->placed = calloc((size_t) peers->events + 1, sizeof(*h->placed));
+    rc = at && h->placed ? 0 : -1;
+    if (rc == 0) {
+        find_places(x, peers, at);
+        rc = set_by_known(peers, at, h);
+    }
+    if (rc == 0) {
+        qsort(at, peers->events, sizeof(*at), by_theirs);
+        set_by_place(x, peers, at, h);
+    }
+    free(at);
+    return rc;
+}
+
+/* Returns what a process takes at a hidden position after it is mended. */
+static float mend_hidden(const struct peers *peers, const struct hidden *h,
+                         uint32_t k, float own)
+{
+    unsigned window = window_of(peers, k);
+
+    return own *
+           (float) (h->placed[k] ? h->by_place[window] : h->by_known[window]);
+}
+
+/* --- mended own times ----------------------------------------------------- */
 
 /* Mends a process with a single peer, of which the median is not robust: in
  * each window of the run it takes as long as the peer where both are known,
@@ -260,10 +472,10 @@ static int take_excess(const struct replay *x, const struct peers *peers,
     struct excess *mine = calloc(n + 1, sizeof(*mine));
     double *pool = calloc(pools * n + 1, sizeof(*pool));
     int rc = mine && pool ? 0 : -1;
-    double shorter[WINDOWS] = {0}; /* hidden positions */
+    struct hidden hidden = {.placed = NULL};
 
     if (rc == 0)
-        rc = set_ratios(x, peers, shorter);
+        rc = find_hidden(x, peers, &hidden);
     for (uint32_t k = 0; rc == 0 && k < n; k++) {
         mine[k].k = k;
         mine[k].us = (double) x->events[peers->mine[k]].own_us -
@@ -280,12 +492,13 @@ static int take_excess(const struct replay *x, const struct peers *peers,
         float *to = &own[peers->mine[mine[i].k]];
 
         if (is_hidden(x, peers, mine[i].k))
-            *to *= (float) shorter[(uint64_t) mine[i].k * WINDOWS / n];
+            *to = mend_hidden(peers, &hidden, mine[i].k, *to);
         else
             *to = (float) fmax((double) *to - mine[i].us +
                                    pool[i * pools + pools / 2],
                                fmin((double) *to, 0));
     }
+    hidden_fini(&hidden);
     free(mine);
     free(pool);
     return rc;

@@ -1068,6 +1068,9 @@ struct buckets {
     double late;              /* the last rank computes longer by that share */
     double from;              /* ... from that part of the run on */
     bool node;                /* ... and so do all ranks of its node */
+    double stalls;            /* it stalls in that share of the steps, for as
+                                 long as it computes before two buckets on
+                                 average */
 };
 
 static bool is_late(const struct buckets *x, uint32_t rank, uint32_t step)
@@ -1075,6 +1078,18 @@ static bool is_late(const struct buckets *x, uint32_t rank, uint32_t step)
     uint32_t late = x->node ? per_host : 1;
 
     return rank + late >= x->ranks && step >= x->from * x->steps;
+}
+
+/* Draws how long the last rank stalls in a step, and before which bucket: the
+ * same of a step whatever else is drawn. */
+static double draw_stall(const struct buckets *x, uint64_t seed, unsigned step,
+                         unsigned *before)
+{
+    struct simjob_random random = {seed * 1000003 + step};
+    bool stalls = random_unit(&random) < x->stalls;
+
+    *before = (unsigned) (random_next(&random) % x->n);
+    return stalls ? x->us * 4 * random_unit(&random) : 0;
 }
 
 /* Makes the run. A bucket that is ready waits until the one before has ended.
@@ -1088,13 +1103,17 @@ static double fill_buckets(const struct buckets *x, uint64_t seed)
     c = add_comm(0, n);
     step = add_comm(0, n);
     for (unsigned i = 0; i < x->steps; i++) {
-        double ready[MOST], ended = 0;
+        double ready[MOST], ended = 0, stall_us;
+        unsigned stalled;
 
+        stall_us = draw_stall(x, seed, i, &stalled);
         for (uint32_t p = 0; p < n; p++)
             ready[p] = run.clock[p];
         for (unsigned k = 0; k < x->n; k++) {
             uint64_t bytes = x->unlike && k + 1 == x->n ? 300 : 1000;
             double last = 0, before = ended;
+
+            ready[n - 1] += k == stalled ? stall_us : 0;
 
             for (uint32_t p = 0; p < n; p++) {
                 double unit = 2 * random_unit(&random) - 1;
@@ -1130,14 +1149,14 @@ static struct judge *judge_buckets(const struct buckets *x, uint64_t seed)
 }
 
 /* Returns what the last rank costs: by how much the run is longer than without
- * its lateness, as a share. */
+ * its lateness and stalls, as a share. */
 static double lost_by(const struct buckets *x, uint64_t seed)
 {
     struct buckets without = *x;
     double with_us = fill_buckets(x, seed), us;
 
     end(NULL);
-    without.late = 0;
+    without.late = without.stalls = 0;
     us = fill_buckets(&without, seed);
     end(NULL);
     return 1 - us / with_us;
@@ -1233,12 +1252,14 @@ static struct said judge_shapes(const struct buckets *fault, uint64_t seed,
         x.late = fault->late;
         x.from = fault->from;
         x.node = fault->node;
+        x.stalls = fault->stalls;
         lost = lost_by(&x, seed + k);
         j = judge_buckets(&x, seed + k);
         a = j->answers;
         assert_true(judge_speaks(j));
-        named = j->n == 1 && x.late > 0 &&
-                (a->kind == kind || a->kind == JUDGE_ONSET) &&
+        named = j->n == 1 && (x.late > 0 || x.stalls > 0) &&
+                (a->kind == kind || a->kind == JUDGE_ONSET ||
+                 (x.stalls > 0 && a->kind == JUDGE_STALL)) &&
                 is_late(&x, (uint32_t) a->process, x.steps);
         told = named ? a->cost_us / j->run_us : 0;
         said.right += named;
@@ -1262,7 +1283,8 @@ static void beside(void **state)
                                             {.late = 0.3},
                                             {.late = 1},
                                             {.late = 0.3, .from = 0.5},
-                                            {.late = 0.3, .node = true}};
+                                            {.late = 0.3, .node = true},
+                                            {.stalls = 0.5}};
     const char *seed = getenv("BUCKETS_SEED");
     size_t n = sizeof(faults) / sizeof(*faults);
 
@@ -1271,16 +1293,17 @@ static void beside(void **state)
         struct said said =
             judge_shapes(&faults[i], strtoull(seed, NULL, 10), 60);
 
-        print_message("late %g, from %g, node %d: of 60 right %u, wrong %u, "
-                      "cost near %u\n",
+        print_message("late %g, from %g, node %d, stalls %g: of 60 right %u, "
+                      "wrong %u, cost near %u\n",
                       faults[i].late, faults[i].from, faults[i].node,
-                      said.right, said.wrong, said.near);
+                      faults[i].stalls, said.right, said.wrong, said.near);
     }
     for (size_t i = 0; i < n; i++) {
         struct said said = judge_shapes(&faults[i], 2000003, 20);
-        bool any = faults[i].late > 0;
+        bool any = faults[i].late > 0 || faults[i].stalls > 0;
+        unsigned near = faults[i].stalls > 0 ? 18 : 15;
 
-        if (said.wrong || said.right + 1 < 20 * any || said.near + 5 < 20 * any)
+        if (said.wrong || said.right + 1 < 20 * any || said.near < near * any)
             fail_msg("fault %zu: of 20 %u are named, with %u costs; %u wrong",
                      i, said.right, said.near, said.wrong);
     }
