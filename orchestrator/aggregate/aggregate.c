@@ -1205,13 +1205,15 @@ static void take_timelines(struct jp_result *r, struct source_facts *files,
     drop_strips(r);
 }
 
+/* So many timelines are moved at once. */
+enum { AT_ONCE = 8192 };
+
 /* Moves timelines together. They, and the packed operations, were made while
  * records were joined, and lie between what is freed now, so that hardly a page
  * is free as a whole. Some are copied before any is freed, as else malloc takes
  * what was just freed. */
 static void move_timelines(struct timeline **list, size_t n)
 {
-    enum { AT_ONCE = 8192 };
     struct timeline *copies[AT_ONCE];
 
     for (size_t from = 0; from < n; from += AT_ONCE) {
@@ -1221,8 +1223,32 @@ static void move_timelines(struct timeline **list, size_t n)
             copies[i] = timeline_copy(list[from + i]);
         for (size_t i = 0; i < some; i++)
             if (copies[i]) { /* without memory it stays */
+                copies[i]->intervals = list[from + i]->intervals;
+                list[from + i]->intervals = NULL;
                 timeline_destroy(list[from + i]);
                 list[from + i] = copies[i];
+            }
+        result_give_back();
+    }
+}
+
+/* Moves the intervals of timelines to a place of their own, as they are freed
+ * long before the rest (result_drop_intervals). */
+static void move_intervals(struct timeline **list, size_t n)
+{
+    struct intervals *copies[AT_ONCE];
+
+    for (size_t from = 0; from < n; from += AT_ONCE) {
+        size_t some = n - from < AT_ONCE ? n - from : AT_ONCE;
+
+        for (size_t i = 0; i < some; i++)
+            copies[i] = list[from + i]->intervals
+                            ? intervals_copy(list[from + i]->intervals)
+                            : NULL;
+        for (size_t i = 0; i < some; i++)
+            if (copies[i]) { /* without memory they stay */
+                intervals_destroy(list[from + i]->intervals);
+                list[from + i]->intervals = copies[i];
             }
         result_give_back();
     }
@@ -1361,6 +1387,7 @@ out:
             ops_move(result->ops);
         move_timelines(result->timelines, result->n_timelines);
         move_timelines(result->sequences, result->n_sequences);
+        move_intervals(result->timelines, result->n_timelines);
     }
     return result;
 }

@@ -672,6 +672,10 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
                                 struct jp_error *err);
 void result_destroy(struct jp_result *result);
 
+/* Frees the intervals of all timelines, which only the judge reads: of
+ * thousands of processes they take as much as the rest of the timelines. */
+void result_drop_intervals(struct jp_result *result);
+
 /* The name of a phase as struct jp_op has it: "" for none, "several" where the
  * ranks gave different ones. Borrowed. */
 const char *result_phase(const struct jp_result *result, uint32_t phase);

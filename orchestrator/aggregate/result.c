@@ -18,6 +18,7 @@
 #include "common/knob.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/aggregate/comm_type.h"
+#include "orchestrator/aggregate/intervals.h"
 #include "orchestrator/aggregate/join.h"
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/ops.h"
@@ -802,6 +803,15 @@ const char *result_phase(const struct jp_result *result, uint32_t phase)
     if (phase == JP_PHASE_SEVERAL)
         return "several";
     return phase && phase <= result->n_phases ? result->phases[phase - 1] : "";
+}
+
+void result_drop_intervals(struct jp_result *r)
+{
+    for (size_t i = 0; i < r->n_timelines; i++) {
+        intervals_destroy(r->timelines[i]->intervals);
+        r->timelines[i]->intervals = NULL;
+    }
+    result_give_back();
 }
 
 void result_destroy(struct jp_result *r)

@@ -342,8 +342,7 @@ struct timeline *timeline_copy(const struct timeline *from)
     if (vector_copy(&t->series, from->series, t->n_series,
                     sizeof(*t->series)) == 0 &&
         vector_copy(&t->bytes, from->bytes, t->used, 1) == 0 &&
-        (!from->strip || (t->strip = strip_copy(from->strip))) &&
-        (!from->intervals || (t->intervals = intervals_copy(from->intervals))))
+        (!from->strip || (t->strip = strip_copy(from->strip))))
         return t;
     timeline_destroy(t);
     return NULL;

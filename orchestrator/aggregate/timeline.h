@@ -107,8 +107,8 @@ int timeline_join(struct timeline *into, const struct timeline *next);
  * how long each took. NULL: no memory. */
 struct timeline *timeline_order(const struct timeline *timed);
 
-/* Copies a timeline to which nothing will be added, without what adding needs.
- * NULL: no memory. */
+/* Copies a timeline to which nothing will be added, without what adding needs
+ * and without its intervals. NULL: no memory. */
 struct timeline *timeline_copy(const struct timeline *timeline);
 
 /* Drops the bins of strips that no row of the page can show: rows are those of

@@ -611,7 +611,7 @@ static int find_expected(struct jp_insight *x, const struct jp_result *r,
  * not compared if a rank is late, because messages wait for it. Own times come
  * last.
  */
-static int compare_ranks(struct jp_insight *x, const struct jp_result *r,
+static int compare_ranks(struct jp_insight *x, struct jp_result *r,
                          const struct jp_processes *p,
                          const struct jp_expectation *expectation)
 {
@@ -776,7 +776,7 @@ static bool has_hang(const struct jp_findings *findings)
  * what one of several costs depends on all of them. whole: no record is
  * missing. */
 static int analyse_result(struct jp_insight *x, const struct jp_nodes *nodes,
-                          const struct jp_result *r, bool whole,
+                          struct jp_result *r, bool whole,
                           const struct jp_expectation *expectation)
 {
     const struct jp_processes *p = &x->processes;
@@ -841,7 +841,7 @@ static int analyse_result(struct jp_insight *x, const struct jp_nodes *nodes,
 
 struct jp_insight *insight_run(const struct jp_jobconf *conf,
                                const struct jp_nodes *nodes,
-                               const struct jp_result *result,
+                               struct jp_result *result,
                                const struct jp_expectation *expectation)
 {
     struct jp_insight *x = calloc(1, sizeof(*x));

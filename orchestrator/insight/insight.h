@@ -272,10 +272,11 @@ struct jp_insight {
 };
 
 /* Runs all analyses. conf, nodes, result and expectation may be NULL. Borrows
- * nodes and result until insight_destroy. Returns NULL only without memory. */
+ * nodes and result until insight_destroy, and frees what nobody reads
+ * afterwards (judge_run). Returns NULL only without memory. */
 struct jp_insight *insight_run(const struct jp_jobconf *conf,
                                const struct jp_nodes *nodes,
-                               const struct jp_result *result,
+                               struct jp_result *result,
                                const struct jp_expectation *expectation);
 /* Formats why silence is no all-clear: only an effect of more than `stated_max`
  * of the run would have been seen, or such a single wait is not explained. ""

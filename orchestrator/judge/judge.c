@@ -985,7 +985,7 @@ static uint32_t longest_of(const struct judge_run *run)
     return most;
 }
 
-struct judge *judge_run(const struct jp_result *r, const struct jp_processes *p,
+struct judge *judge_run(struct jp_result *r, const struct jp_processes *p,
                         double run_us)
 {
     struct judge *j = calloc(1, sizeof(*j));
@@ -1058,6 +1058,7 @@ out:
     free(w.of_item);
     free(w.stall);
     judge_build_fini(&run); /* a replay takes as much memory */
+    result_drop_intervals(r);
     if (rc == 0 && !j->why)
         rc = judge_price(j, r, p, w.worth_us);
     j->usable = rc == 0 && !j->why;

@@ -288,8 +288,10 @@ struct judge {
 };
 
 /* Judges a result. run_us: how long the run was; 0: unknown. Borrows nothing
- * afterwards, but for its replay. NULL: no memory. judge_destroy takes NULL. */
-struct judge *judge_run(const struct jp_result *result,
+ * afterwards, but for its replay. Frees the intervals of the result's
+ * timelines, which nobody else reads, before anything is replayed. NULL: no
+ * memory. judge_destroy takes NULL. */
+struct judge *judge_run(struct jp_result *result,
                         const struct jp_processes *processes, double run_us);
 void judge_destroy(struct judge *judge);
 

@@ -820,13 +820,13 @@ int judge_build(struct judge_run *run)
         rc = place_items(&b);
     if (rc == 0 && !run->why && run->timed)
         rc = follow_starts(&b);
+    free(b.drafts); /* as large as the items, and all of it is used */
     if (rc == 0 && !run->why && run->part)
         rc = judge_kept_fill(run, &b.from);
     keymap_fini(&b.map);
     follows_fini(&b.habits);
     free(b.keys);
     operations_fini(&b.from);
-    free(b.drafts);
     free(b.kinds);
     free(b.kind_at);
     free(b.edges);
