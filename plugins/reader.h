@@ -24,8 +24,15 @@
  * their own before the members of a trace. */
 #define READER_HEAD (64 * 1024)
 
+/* What only a recorder's file shows. */
+struct source_recording {
+    struct recfile_tail tail;       /* its last counters, and how it ends */
+    struct recfile_process process; /* that wrote it */
+};
+
 /* What reading one file showed. The caller provides zeros, the reader fills it.
- */
+ * reader_facts_fini frees what the reader has put there. There may be many
+ * thousands of files. */
 struct source_facts {
     uint64_t bytes; /* decompressed */
     uint64_t lines, bad_lines, other_lines;
@@ -43,11 +50,12 @@ struct source_facts {
     } bad[JP_BAD_KINDS];
     bool unreadable, cut;
     char trouble[160]; /* why the file is unreadable or damaged, or "" */
-    /* The writer counts what it records and marks its end ("counted"): its last
-     * counters, its records, good or bad, and damaged blocks. */
+    /* The writer counts what it records and marks its end ("counted"): its
+     * records, good or bad, and damaged blocks; source_tail has the counters.
+     */
     bool has_counters;
-    struct recfile_tail tail;
     uint64_t records, damaged;
+    struct source_recording *recording; /* NULL: it is none. Owned */
     char *notes; /* of a recording, settings that were ignored; else what the
                     file does not say; NULL: none. Owned */
     const char *unit; /* what bad_line counts, a constant; NULL: lines */
@@ -57,9 +65,8 @@ struct source_facts {
      * operations that are missing, by the sequence numbers. */
     bool has_pools;
     uint64_t untimed, partly, missing;
-    uint64_t pools[TRACE_POOLS];    /* events */
-    bool no_clock;                  /* its times have an origin of their own */
-    struct recfile_process process; /* that wrote a recording */
+    uint64_t pools[TRACE_POOLS]; /* events */
+    bool no_clock;               /* its times have an origin of their own */
     bool several; /* of several processes of one host, told apart by pid */
     /* --- of the caller, not the reader --- */
     /* Where several is set: busy, unstamped and timeline of the second process
@@ -81,6 +88,28 @@ struct source_facts {
                      read */
 };
 
+/* The last counters of a recording; zeros of another file. */
+static inline const struct recfile_tail *
+source_tail(const struct source_facts *facts)
+{
+    static const struct recfile_tail none;
+
+    return facts->recording ? &facts->recording->tail : &none;
+}
+
+/* The process that wrote a recording; of another file none is known. */
+static inline const struct recfile_process *
+source_process(const struct source_facts *facts)
+{
+    static const struct recfile_process none;
+
+    return facts->recording ? &facts->recording->process : &none;
+}
+
+/* Makes room for what only a recording shows, once. NULL: no memory. */
+struct source_recording *reader_recording(struct source_facts *facts);
+/* Frees what readers have put into facts, but not what the caller has. */
+void reader_facts_fini(struct source_facts *facts);
 /* Counts a bad line or operation. The first one's reason is kept. */
 void reader_note_bad(struct source_facts *facts, uint64_t line,
                      enum jp_bad kind, const char *why);

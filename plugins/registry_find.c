@@ -196,6 +196,22 @@ struct reader_states {
 
 /* A file may have millions of bad lines: only the first of each kind is kept.
  */
+struct source_recording *reader_recording(struct source_facts *facts)
+{
+    if (!facts->recording)
+        facts->recording = calloc(1, sizeof(*facts->recording));
+    return facts->recording;
+}
+
+void reader_facts_fini(struct source_facts *facts)
+{
+    free(facts->notes);
+    facts->notes = NULL;
+    free(facts->recording);
+    facts->recording = NULL;
+    traced_list_fini(&facts->traced);
+}
+
 void reader_note_bad(struct source_facts *facts, uint64_t line,
                      enum jp_bad kind, const char *why)
 {

@@ -863,8 +863,7 @@ void aggregate_clear_facts(struct source_facts *file)
     if (file->evidence)
         hangs_evidence_fini(file->evidence);
     free(file->evidence);
-    free(file->notes);
-    traced_list_fini(&file->traced);
+    reader_facts_fini(file);
     busy_destroy(file->busy);
     timeline_destroy(file->timeline);
     timeline_destroy(file->sequence);
@@ -1017,7 +1016,7 @@ static int take_recorded(struct jp_result *r, const struct source_facts *files,
 
     r->recorded = calloc(n + 1, sizeof(*r->recorded));
     for (size_t i = 0; r->recorded && i < n; i++) {
-        const struct recfile_process *p = &files[i].process;
+        const struct recfile_process *p = source_process(&files[i]);
         struct jp_recorded *row = &r->recorded[found];
 
         if (!p->known)

@@ -43,7 +43,7 @@ struct generations {
 static const struct recfile_process *process_of(const struct generations *g,
                                                 size_t i)
 {
-    return &g->b->files[g->writers[i].file].process;
+    return source_process(&g->b->files[g->writers[i].file]);
 }
 
 static int compare_processes(const char *host_x, int64_t pid_x, uint64_t in_x,
@@ -60,8 +60,8 @@ static int by_process(const void *a, const void *b, void *arg)
 {
     const struct source_facts *files = arg;
     const struct writer *v = a, *w = b;
-    const struct recfile_process *x = &files[v->file].process;
-    const struct recfile_process *y = &files[w->file].process;
+    const struct recfile_process *x = source_process(&files[v->file]);
+    const struct recfile_process *y = source_process(&files[w->file]);
     int order = compare_processes(
         x->host, x->pid, process_instance(x->pid_namespace, x->start), y->host,
         y->pid, process_instance(y->pid_namespace, y->start));
@@ -98,7 +98,7 @@ static bool is_untold(const struct build *b)
     const struct recfile_process *first = NULL;
 
     for (size_t i = 0; i < b->walk->n_logs; i++) {
-        const struct recfile_process *p = &b->files[i].process;
+        const struct recfile_process *p = source_process(&b->files[i]);
 
         if (b->files[i].foreign)
             continue;
@@ -116,7 +116,7 @@ static void list_writers(struct generations *g)
     size_t n = 0;
 
     for (size_t i = 0; i < g->b->walk->n_logs; i++)
-        if (g->b->files[i].process.known)
+        if (source_process(&g->b->files[i])->known)
             g->writers[g->n++] =
                 (struct writer){.file = i, .cut = g->b->files[i].cut};
     if (g->n)
@@ -319,14 +319,15 @@ static void find_untold(struct generations *g)
         return;
     g->b->result->quality.programs = cuts ? 0 : (uint32_t) n;
     for (size_t i = 0; i < g->b->walk->n_logs; i++) {
-        struct recfile_process *p = &files[i].process;
+        const struct recfile_process *p = source_process(&files[i]);
         size_t at =
             p->known ? find_writer(g, p->host, p->pid,
                                    process_instance(p->pid_namespace, p->start))
                      : SIZE_MAX;
 
         if (at != SIZE_MAX)
-            p->launched.restarts = g->writers[group_of(g, at)].attempt;
+            files[i].recording->process.launched.restarts =
+                g->writers[group_of(g, at)].attempt;
     }
 }
 

@@ -274,7 +274,7 @@ int logprograms_find(struct build *b)
     int rc = 0;
 
     for (size_t i = 0; i < b->walk->n_logs; i++)
-        if (b->files[i].process.known || b->files[i].traced.n ||
+        if (source_process(&b->files[i])->known || b->files[i].traced.n ||
             b->files[i].no_clock)
             return 0; /* recordings, and traces by clocks of their own */
     if (s.r->n_ranks < 2 || !s.r->n_ops)

@@ -392,7 +392,7 @@ void partial_close(struct partial *partial)
         return;
     for (size_t i = 0; i < partial->n_files; i++) {
         free(partial->files[i].path);
-        free(partial->files[i].read.notes);
+        reader_facts_fini(&partial->files[i].read);
         busy_destroy(partial->files[i].read.busy);
         timeline_destroy(partial->files[i].read.timeline);
         timeline_destroy(partial->files[i].read.sequence);
@@ -669,11 +669,8 @@ enum join_status partial_set_read(struct partial_node *node,
         node->used = status == JOIN_OK && !join->conflict;
         for (size_t i = 0; i < node->n && node->used; i++) {
             files[node->first + i] = partial->files[i].read;
-            partial->files[i].read.notes =
-                NULL; /* now owned by the other one */
-            partial->files[i].read.busy = NULL;
-            partial->files[i].read.timeline = NULL;
-            partial->files[i].read.sequence = NULL;
+            /* all it owns is the other one's now */
+            partial->files[i].read = (struct source_facts){0};
         }
         if (status == JOIN_LEFT_OUT) /* memory limit; conflict is set */
             status = JOIN_OK;

@@ -209,7 +209,7 @@ static void put_v7(struct jpr_out *out, const struct recfile_tail *t)
 /* The facts of a recording's tail that result_*.c use. */
 static void put_recording(struct jpr_out *out, const struct source_facts *f)
 {
-    const struct recfile_tail *t = &f->tail;
+    const struct recfile_tail *t = source_tail(f);
 
     jpr_put_u64(
         out,
@@ -269,7 +269,7 @@ static unsigned flags_of(const struct source_facts *f)
            (f->foreign ? IS_FOREIGN : 0u) |
            (f->has_counters ? IS_RECORDING : 0u) | (f->busy ? IS_BUSY : 0u) |
            (f->markers ? IS_MARKED : 0u) |
-           (f->process.known ? HAS_PROCESS : 0u);
+           (source_process(f)->known ? HAS_PROCESS : 0u);
 }
 
 /* One log. `skip`: length of "<raw>/<node>/", which the reader adds again. */
@@ -297,8 +297,8 @@ static void put_file(struct jpr_out *out, const struct jp_logfile *log,
         jpr_put_u64(out, f->dropped);
     }
     jpr_put_u64(out, f->unstamped); /* records without start or end */
-    if (f->process.known)
-        put_writer(out, &f->process);
+    if (source_process(f)->known)
+        put_writer(out, source_process(f));
     if (f->busy)
         put_busy(out, f->busy);
 }
@@ -444,9 +444,12 @@ static bool get_v7(struct jpr_in *in, unsigned flags, struct recfile_tail *t)
 
 static bool get_recording(struct jpr_in *in, struct source_facts *f)
 {
-    struct recfile_tail *t = &f->tail;
+    struct source_recording *recording = reader_recording(f);
+    struct recfile_tail *t = recording ? &recording->tail : NULL;
     uint64_t flags = jpr_get_bounded(in, RECORDING_FLAGS);
 
+    if (!t)
+        return false;
     t->counted = flags & IS_COUNTED;
     t->has_twins = flags & HAS_TWINS;
     f->records = jpr_get_u64(in);
@@ -486,11 +489,16 @@ static int64_t get_launched(struct jpr_in *in)
     return n;
 }
 
-/* Reads who wrote a recording. False: damaged. */
-static bool get_writer(struct jpr_in *in, struct recfile_process *p)
+/* Reads who wrote a recording. False: damaged, or no memory. */
+static bool get_writer(struct jpr_in *in, struct source_facts *f)
 {
-    struct launched *l = &p->launched;
+    struct source_recording *recording = reader_recording(f);
+    struct recfile_process *p = recording ? &recording->process : NULL;
+    struct launched *l;
 
+    if (!p)
+        return false;
+    l = &p->launched;
     launched_init(l);
     p->known = true;
     if (!partial_get_short(in, p->host, sizeof(p->host)))
@@ -512,7 +520,8 @@ static bool get_writer(struct jpr_in *in, struct recfile_process *p)
 }
 
 /* Reads the flags of a file. False: the file would be of two kinds. */
-static bool get_flags(struct jpr_in *in, struct source_facts *f, bool *is_busy)
+static bool get_flags(struct jpr_in *in, struct source_facts *f, bool *is_busy,
+                      bool *has_process)
 {
     /* older versions have no markers and no process */
     uint64_t flags = jpr_get_bounded(in, 127);
@@ -522,7 +531,7 @@ static bool get_flags(struct jpr_in *in, struct source_facts *f, bool *is_busy)
     f->foreign = flags & IS_FOREIGN;
     f->has_counters = flags & IS_RECORDING;
     f->markers = flags & IS_MARKED; /* its number follows */
-    f->process.known = flags & HAS_PROCESS;
+    *has_process = flags & HAS_PROCESS;
     *is_busy = flags & IS_BUSY;
     return f->has_pools + f->foreign + f->has_counters <= 1;
 }
@@ -532,12 +541,12 @@ static bool get_flags(struct jpr_in *in, struct source_facts *f, bool *is_busy)
 static bool get_file(struct jpr_in *in, struct partial_file *file)
 {
     struct source_facts *f = &file->read;
-    bool good, is_busy;
+    bool good, is_busy, has_process;
 
     file->path = get_long_text(in, PATH_MAX);
     file->size = jpr_get_u64(in);
     file->mtime_us = jpr_get_i64(in);
-    good = get_flags(in, f, &is_busy);
+    good = get_flags(in, f, &is_busy, &has_process);
     f->bytes = jpr_get_u64(in);
     f->lines = jpr_get_u64(in);
     f->odd_lines = jpr_get_u64(in);
@@ -555,13 +564,13 @@ static bool get_file(struct jpr_in *in, struct partial_file *file)
         f->dropped = jpr_get_u64(in);
     }
     f->unstamped = jpr_get_u64(in);
-    if (f->process.known && !get_writer(in, &f->process))
+    if (has_process && !get_writer(in, f))
         return false;
     if (is_busy && !get_busy(in, &f->busy))
         return false;
-    if (is_busy && f->process.known)
-        f->busy->instance =
-            process_instance(f->process.pid_namespace, f->process.start);
+    if (is_busy && has_process)
+        f->busy->instance = process_instance(source_process(f)->pid_namespace,
+                                             source_process(f)->start);
     return !in->bad;
 }
 

@@ -242,7 +242,7 @@ static void add_writer(struct partial_in *r, struct hangs_process *process)
         r->hang_file++;
     if (r->hang_file == p->n_files)
         return;
-    writer = &p->files[r->hang_file++].read.process;
+    writer = source_process(&p->files[r->hang_file++].read);
     if (!writer->known)
         return;
     process->pid_namespace = writer->pid_namespace;
@@ -446,6 +446,7 @@ static int get_followed(struct partial_in *r, bool sequence)
 {
     struct partial *p = r->partial;
     size_t at = (size_t) jpr_get_bounded(&r->in, UINT32_MAX);
+    const struct recfile_process *writer;
     struct source_facts *file;
     struct timeline *t;
 
@@ -462,9 +463,9 @@ static int get_followed(struct partial_in *r, bool sequence)
         file->sequence = t;
     else
         file->timeline = t;
-    if (file->process.known)
-        t->instance =
-            process_instance(file->process.pid_namespace, file->process.start);
+    writer = source_process(file);
+    if (writer->known)
+        t->instance = process_instance(writer->pid_namespace, writer->start);
     /* the operations of a sequence have no start */
     return get_timeline(&r->in, t, p->timeline_events) &&
                    !(sequence && (t->first_us || t->last_us))

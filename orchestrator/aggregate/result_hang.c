@@ -24,7 +24,7 @@ static bool may_hang(const struct build *b)
     uint64_t oldest = 0, last = 0;
 
     for (size_t i = 0; i < b->walk->n_logs; i++) {
-        const struct recfile_tail *t = &b->files[i].tail;
+        const struct recfile_tail *t = source_tail(&b->files[i]);
 
         if (t->oldest_ns && (!oldest || t->oldest_ns < oldest))
             oldest = t->oldest_ns;

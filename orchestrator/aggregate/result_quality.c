@@ -37,7 +37,7 @@ static int add_note(struct jp_quality *q, const char *path, char *what)
 static int note_recorder(struct jp_quality *q, const char *path,
                          const struct source_facts *f)
 {
-    const struct recfile_tail *t = &f->tail;
+    const struct recfile_tail *t = source_tail(f);
     int rc = 0;
 
     if (t->counts.lost || t->counts.left_out)
@@ -112,10 +112,10 @@ static void count_trace(struct jp_quality *q, const struct source_facts *f)
  * there is no bound. */
 static bool is_unbounded(const struct source_facts *f)
 {
-    const struct jpr_counts *c = &f->tail.counts;
+    const struct jpr_counts *c = &source_tail(f)->counts;
 
     return f->has_counters && f->cut &&
-           (!f->tail.counted || c->lost || c->left_out || f->damaged);
+           (!source_tail(f)->counted || c->lost || c->left_out || f->damaged);
 }
 
 /* Adds a note on a file that ends too early. */
@@ -129,15 +129,15 @@ static int note_cut(struct jp_quality *q, const char *path,
             q, path,
             text_format(JP_NOTE_UNENDED
                         ": at most its last 100 ms are not counted"));
-    if (!f->tail.counted)
+    if (!source_tail(f)->counted)
         return add_note(
             q, path,
             text_format(JP_NOTE_UNENDED
                         ", and has no counters: the further loss is unknown"));
-    return add_note(q, path,
-                    text_format(JP_NOTE_UNENDED
-                                ": the further loss is unknown since %s",
-                                FIG_UTC(f->tail.clocks.real_ns / 1000)));
+    return add_note(
+        q, path,
+        text_format(JP_NOTE_UNENDED ": the further loss is unknown since %s",
+                    FIG_UTC(source_tail(f)->clocks.real_ns / 1000)));
 }
 
 /* Adds a note if more than one record in 100 came in a layout that the fast
@@ -415,7 +415,8 @@ static void add_room(struct jp_room *into, const struct recfile_room *one)
  * earliest: then the time is unknown. */
 static void add_unbounded(struct jp_quality *q, const struct source_facts *f)
 {
-    uint64_t at = f->tail.counted ? f->tail.clocks.real_ns / 1000 : 0;
+    uint64_t at =
+        source_tail(f)->counted ? source_tail(f)->clocks.real_ns / 1000 : 0;
 
     if (!q->unbounded_recordings++ || at < q->unbounded_since_us)
         q->unbounded_since_us = at;
@@ -443,13 +444,13 @@ static void sort_unseen(struct jp_quality *q)
  * only, so their time is scaled up to all. */
 static void add_overhead(struct jp_overhead *o, const struct source_facts *f)
 {
-    const struct jpr_cost *c = &f->tail.cost;
+    const struct jpr_cost *c = &source_tail(f)->cost;
     double callbacks = c->timed ? (double) c->timed_ns / (double) c->timed *
                                       (double) c->events
                                 : 0;
-    double wall = (double) f->tail.wall_ns, share;
+    double wall = (double) source_tail(f)->wall_ns, share;
 
-    if (!c->told || !f->tail.wall_ns) /* no figures, or no wall time */
+    if (!c->told || !source_tail(f)->wall_ns) /* no figures, or no wall time */
         return;
     o->recordings++;
     o->events = num_add(o->events, c->events);
@@ -469,18 +470,21 @@ static int64_t last_restart(const struct build *b)
 {
     int64_t last = -1;
 
-    for (size_t i = 0; i < b->walk->n_logs; i++)
-        if (b->files[i].process.known &&
-            b->files[i].process.launched.restarts > last)
-            last = b->files[i].process.launched.restarts;
+    for (size_t i = 0; i < b->walk->n_logs; i++) {
+        const struct recfile_process *p = source_process(&b->files[i]);
+
+        if (p->known && p->launched.restarts > last)
+            last = p->launched.restarts;
+    }
     return last;
 }
 
 /* Whether the file's process was of an attempt before the last one. */
 static bool is_over(const struct source_facts *f, int64_t last)
 {
-    return f->process.known && f->process.launched.restarts >= 0 &&
-           f->process.launched.restarts < last;
+    const struct recfile_process *p = source_process(f);
+
+    return p->known && p->launched.restarts >= 0 && p->launched.restarts < last;
 }
 
 /* Adds up the recorders' counters. *complete: every file has them. */
@@ -492,14 +496,15 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
     *complete = b->walk->n_logs > 0;
     for (size_t i = 0; i < b->walk->n_logs; i++) {
         const struct source_facts *f = &b->files[i];
-        const struct jpr_counts *c = &f->tail.counts;
+        const struct recfile_tail *t = source_tail(f);
+        const struct jpr_counts *c = &t->counts;
         /* what the file shows itself */
         uint64_t there = num_add(f->records, num_add(c->lost, c->left_out));
 
         /* no file of a profiler */
         if (f->foreign)
             continue;
-        *complete = *complete && f->has_counters && f->tail.counted;
+        *complete = *complete && f->has_counters && t->counted;
         /* markers bound it from below: the end of a run is in none */
         *produced = num_add(*produced, num_add(f->marked, f->dropped));
         q->overwritten = num_add(q->overwritten, f->dropped);
@@ -507,32 +512,32 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
             continue;
         q->recordings++;
         q->cut_recordings += f->cut; /* without a final block */
-        q->twin_recordings += f->tail.has_twins;
+        q->twin_recordings += t->has_twins;
         q->damaged_blocks = num_add(q->damaged_blocks, f->damaged);
         /* records may have come after the last counters */
         *produced =
             num_add(*produced, c->produced > there ? c->produced : there);
         q->lost = num_add(q->lost, c->lost);
         q->capped = num_add(q->capped, c->left_out);
-        q->in_flight = num_add(q->in_flight,
-                               num_add(f->tail.in_flight, f->tail.cut_short));
+        q->in_flight =
+            num_add(q->in_flight, num_add(t->in_flight, t->cut_short));
         if (is_over(f, last))
-            q->in_flight_ended = num_add(q->in_flight_ended, f->tail.in_flight);
-        else if (f->tail.oldest_ns && f->tail.last_ns > f->tail.oldest_ns &&
-                 (f->tail.last_ns - f->tail.oldest_ns) / 1000 > q->in_flight_us)
-            q->in_flight_us = (f->tail.last_ns - f->tail.oldest_ns) / 1000;
+            q->in_flight_ended = num_add(q->in_flight_ended, t->in_flight);
+        else if (t->oldest_ns && t->last_ns > t->oldest_ns &&
+                 (t->last_ns - t->oldest_ns) / 1000 > q->in_flight_us)
+            q->in_flight_us = (t->last_ns - t->oldest_ns) / 1000;
         /* what else is missing has no bound */
         if (is_unbounded(f))
             add_unbounded(q, f);
-        add_unseen(q, &f->tail);
-        add_doubts(q, &f->tail);
+        add_unseen(q, t);
+        add_doubts(q, t);
         add_overhead(&q->overhead, f);
-        add_tags(q, &f->tail);
-        add_phases(&q->phases, &f->tail.phases);
-        add_pauses(q, &f->tail);
-        add_room(&q->room, &f->tail.room);
-        q->lost_steps = num_add(q->lost_steps, f->tail.lost_steps);
-        q->lost_comms = num_add(q->lost_comms, f->tail.lost_comms);
+        add_tags(q, t);
+        add_phases(&q->phases, &t->phases);
+        add_pauses(q, t);
+        add_room(&q->room, &t->room);
+        q->lost_steps = num_add(q->lost_steps, t->lost_steps);
+        q->lost_comms = num_add(q->lost_comms, t->lost_comms);
     }
 }
 
@@ -636,7 +641,9 @@ static uint32_t count_recordings(const struct build *b)
 
         if (f->has_counters && f->records > 0)
             shares[n++] = (struct share){
-                f->process.known ? f->process.launched.restarts : -1, 1};
+                source_process(f)->known ? source_process(f)->launched.restarts
+                                         : -1,
+                1};
     }
     if (shares)
         ranks = most_ranks(shares, n);

@@ -107,8 +107,7 @@ static struct timeline *read_log(struct scout *s, struct reader_states *states,
         timeline_destroy(w.timeline);
         w.timeline = NULL;
     }
-    free(facts.notes);
-    traced_list_fini(&facts.traced);
+    reader_facts_fini(&facts);
     return w.timeline;
 }
 

@@ -579,7 +579,7 @@ static void read_foreign(struct jp_recwalk *walk, struct foreign *f,
             reader_read(states, backend, &in, &sink, &facts);
         if (end)
             end(walk, f, &facts);
-        free(facts.notes);
+        reader_facts_fini(&facts);
     }
     f->no_memory = f->no_memory || !states;
     reader_states_destroy(states);

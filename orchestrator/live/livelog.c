@@ -351,7 +351,7 @@ static int read_lines(struct livelog *log, struct log_file *f, const char *text,
         return 0;
     }
     rc = reader_read(log->states, log->place.reader, &in, &sink, &facts);
-    free(facts.notes);
+    reader_facts_fini(&facts);
     log->cost.bad += facts.bad_lines + way.full;
     return rc;
 }

@@ -294,7 +294,7 @@ static int put_log(struct writer *w, struct reader_states *states,
     /* a file of no profiler has no rows */
     if (backend && backend->reader)
         rc = reader_read(states, backend, &in, &sink, &facts);
-    free(facts.notes);
+    reader_facts_fini(&facts);
     return rc < 0 ? -1 : flush(w);
 }
 

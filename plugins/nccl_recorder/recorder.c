@@ -132,18 +132,24 @@ static int take_end(struct way *w)
     return rc ? rc : add_counts(w);
 }
 
-/* Fills in what is known about the whole file. The notes are handed over. */
-static void sum_up(struct jp_recfile *source, struct source_facts *facts)
+/* Fills in what is known about the whole file. The notes are handed over. 0, or
+ * -1: no memory. */
+static int sum_up(struct jp_recfile *source, struct source_facts *facts)
 {
+    struct source_recording *recording = reader_recording(facts);
+
     reader_note_damage(facts, recfile_damage(source));
     facts->bytes = jpr_end(source->reader)->offset;
     facts->damaged = jpr_end(source->reader)->damaged;
-    facts->tail = source->tail;
-    leave_out(&facts->tail.counts, source->tail.room.sampled);
     facts->cut = !source->tail.final || jpr_end(source->reader)->cut;
-    recfile_process_of(source, &facts->process);
     facts->notes = source->notes;
     source->notes = NULL;
+    if (!recording)
+        return -1;
+    recording->tail = source->tail;
+    leave_out(&recording->tail.counts, source->tail.room.sampled);
+    recfile_process_of(source, &recording->process);
+    return 0;
 }
 
 /* Reads to the end of the file or until *stop is set. Damaged blocks are
@@ -170,8 +176,7 @@ static int read_all(struct jp_recfile *source, const struct reader_input *in,
     if (rc == 0)
         rc = take_end(&w);
     launches_destroy(w.launches);
-    sum_up(source, facts);
-    return rc;
+    return sum_up(source, facts) < 0 ? -1 : rc;
 }
 
 /* Recordings have all that is needed in the file, so nothing is kept between

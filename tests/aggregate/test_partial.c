@@ -279,7 +279,7 @@ static void keeps_a_recording(void **state)
     assert_true(partial->files[2].read.has_counters);
     assert_true(partial->files[2].read.cut);
     assert_non_null(strstr(partial->files[2].read.notes, "JOBPROF_X=1"));
-    tail = &partial->files[2].read.tail;
+    tail = source_tail(&partial->files[2].read);
     assert_int_equal(tail->counts.lost, 3);
     assert_int_equal(tail->counts.left_out, 5);
     assert_int_equal(tail->in_flight, 1);

@@ -42,7 +42,7 @@ static void read_ranks(const char *path)
         assert(facts.traced.at[i].all.exposed_ns <=
                facts.traced.at[i].all.comm_ns);
     traced_list_fini(&facts.traced);
-    free(facts.notes);
+    reader_facts_fini(&facts);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

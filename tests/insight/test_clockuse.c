@@ -326,7 +326,7 @@ static void read_one(const char *path, bool only_times, struct told *told)
     assert_non_null(states);
     assert_int_equal(reader_read(states, backend, &in, &sink, &facts), 0);
     reader_states_destroy(states);
-    free(facts.notes);
+    reader_facts_fini(&facts);
 }
 
 /* A reader that reads times only gives the same ones. */

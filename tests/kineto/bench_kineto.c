@@ -53,7 +53,7 @@ static double read_once(const char *path, const char *bytes, size_t len,
     start = cpu_s() - start;
     reader_states_destroy(states);
     traced_list_fini(&facts.traced);
-    free(facts.notes);
+    reader_facts_fini(&facts);
     return start;
 }
 
