@@ -432,7 +432,13 @@ static bool get_events(struct jpr_in *in, struct timeline *t, uint64_t limit)
 /* False: damaged, or no memory; the file keeps what was read, and frees it. */
 static bool get_timeline(struct jpr_in *in, struct timeline *t, uint64_t limit)
 {
-    if (!partial_get_short(in, t->host, sizeof(t->host)))
+    char host[RECORD_MAX_HOST + 1];
+
+    if (!partial_get_short(in, host, sizeof(host)))
+        return false;
+    free(t->host);
+    t->host = strdup(host);
+    if (!t->host)
         return false;
     t->pid = jpr_get_i64(in);
     t->mixed = jpr_get_bounded(in, 1);

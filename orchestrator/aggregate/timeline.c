@@ -29,6 +29,11 @@ struct timeline *timeline_create(uint64_t limit, uint64_t bins)
         return NULL;
     timeline->limit = limit;
     timeline->pid = -1; /* unknown yet */
+    timeline->host = strdup("");
+    if (!timeline->host) {
+        timeline_destroy(timeline);
+        return NULL;
+    }
     if (bins && (!(timeline->strip = strip_create(bins)) ||
                  !(timeline->intervals = intervals_create(bins)))) {
         timeline_destroy(timeline);
@@ -76,7 +81,9 @@ void timeline_destroy(struct timeline *timeline)
         return;
     strip_destroy(timeline->strip);
     intervals_destroy(timeline->intervals);
+    free(timeline->host);
     free(timeline->series);
+    free(timeline->states);
     free(timeline->known);
     hash_fini(&timeline->table);
     free(timeline->bytes);
@@ -128,8 +135,10 @@ static struct timeline_series *series_get(struct timeline *t,
             r->func.len > RECORD_MAX_FUNC;
     if (*full ||
         VECTOR_ROOM(t->series, (size_t) t->n_series + 1, t->room_series) < 0 ||
+        VECTOR_ROOM(t->states, (size_t) t->n_series + 1, t->room_states) < 0 ||
         hash_add(&t->table, hash, t->n_series) < 0)
         return NULL;
+    t->states[t->n_series] = (struct timeline_state){0};
     s = &t->series[t->n_series++];
     *s = (struct timeline_series){.n_ranks = r->n_ranks,
                                   .nnodes = r->nnodes,
@@ -168,6 +177,7 @@ static inline uint8_t *put_delta(uint8_t *at, uint64_t value, uint64_t base)
 static void put_event(struct timeline *t, struct timeline_series *s,
                       const struct record *r)
 {
+    struct timeline_state *last = &t->states[s - t->series];
     uint64_t seen = r->end_us > r->start_us ? r->end_us - r->start_us : 0;
     uint8_t *at = t->bytes + t->used;
 
@@ -176,36 +186,49 @@ static void put_event(struct timeline *t, struct timeline_series *s,
     /* a host that looks late may see start and end at once; the GPU's time is
      * right */
     at = put_u64(at, seen > r->exec_us ? seen : r->exec_us);
-    at = put_delta(at, r->sn, s->sn + 1);
-    at = put_delta(at, r->bytes, s->bytes);
+    at = put_delta(at, r->sn, last->sn + 1);
+    at = put_delta(at, r->bytes, last->bytes);
     if (s->p2p)
-        at = put_delta(at, r->peer, s->peer);
+        at = put_delta(at, r->peer, last->peer);
     t->used = (size_t) (at - t->bytes);
     t->last_us = r->start_us; /* the next one's base */
     if (!t->n)
         t->first_us = r->start_us;
     s->low = r->sn < s->low ? r->sn : s->low;
     s->high = r->sn > s->high ? r->sn : s->high;
-    s->sn = r->sn;
-    s->bytes = r->bytes;
-    s->peer = r->peer;
+    *last = (struct timeline_state){r->sn, r->bytes, r->peer};
+}
+
+/* Whether a record names the timeline's host. */
+static bool is_host(const struct timeline *t, const struct record_text *host)
+{
+    /* without a length the text may be NULL */
+    return strlen(t->host) <= host->len &&
+           (!host->len || !strncmp(t->host, host->text, host->len));
 }
 
 /* Notes the process of the first record, and whether a later record is of
- * another one. */
-static void note_process(struct timeline *t, const struct record *r)
+ * another one. 0, or -1: no memory. */
+static int note_process(struct timeline *t, const struct record *r)
 {
     if (!t->n && !t->left) {
+        char *host = r->host.len /* otherwise the text may be NULL */
+                         ? strndup(r->host.text, r->host.len < RECORD_MAX_HOST
+                                                     ? r->host.len
+                                                     : RECORD_MAX_HOST)
+                         : strdup("");
+
+        if (!host)
+            return -1;
+        free(t->host);
+        t->host = host;
         t->pid = r->pid;
         t->instance = r->instance;
-        if (r->host.len) /* otherwise the text may be NULL */
-            memcpy(t->host, r->host.text,
-                   r->host.len < RECORD_MAX_HOST ? r->host.len
-                                                 : RECORD_MAX_HOST);
-        return;
+        return 0;
     }
     t->mixed |= t->pid != r->pid || t->instance != r->instance ||
-                !record_text_is(t->host, &r->host);
+                !is_host(t, &r->host);
+    return 0;
 }
 
 int timeline_add(struct timeline *t, const struct record *r)
@@ -221,8 +244,8 @@ int timeline_add(struct timeline *t, const struct record *r)
     is_known = r->series && known->series == r->series;
 
     /* a known series is of the timeline's process */
-    if (!is_known)
-        note_process(t, r);
+    if (!is_known && note_process(t, r) < 0)
+        return -1;
     /* the strip of an order is filled by timeline_add_time */
     if (t->intervals &&
         (strip_add(t->strip, r) < 0 || intervals_add(t->intervals, r) < 0))
@@ -316,8 +339,9 @@ struct timeline *timeline_order(const struct timeline *timed)
         return NULL;
     order->pid = timed->pid;
     order->instance = timed->instance;
-    memcpy(order->host, timed->host, sizeof(order->host));
-    if (append_series(order, timed, false) == 0)
+    free(order->host);
+    order->host = strdup(timed->host);
+    if (order->host && append_series(order, timed, false) == 0)
         return order;
     timeline_destroy(order);
     return NULL;
@@ -333,13 +357,17 @@ struct timeline *timeline_copy(const struct timeline *from)
         return NULL;
     t->known = NULL;
     t->table = (struct hash_table){0};
+    t->states = NULL;
+    t->room_states = 0;
+    t->host = strdup(from->host);
     t->series = NULL;
     t->bytes = NULL;
     t->strip = NULL;
     t->intervals = NULL;
     t->room_series = t->n_series;
     t->room = t->used;
-    if (vector_copy(&t->series, from->series, t->n_series,
+    if (t->host &&
+        vector_copy(&t->series, from->series, t->n_series,
                     sizeof(*t->series)) == 0 &&
         vector_copy(&t->bytes, from->bytes, t->used, 1) == 0 &&
         (!from->strip || (t->strip = strip_copy(from->strip))))

@@ -35,7 +35,11 @@ struct timeline_series {
     uint32_t rank;
     bool p2p;
     uint64_t low, high; /* the smallest and the largest sequence number */
-    /* Of the last operation: the next one is packed as differences to it. */
+};
+
+/* Of the last operation of a series: the next one is packed as differences to
+ * it. */
+struct timeline_state {
     uint64_t sn, bytes;
     uint32_t peer;
 };
@@ -50,7 +54,7 @@ enum timeline_order_key {
 struct intervals;
 
 struct timeline {
-    char host[RECORD_MAX_HOST + 1];
+    char *host; /* "": unknown. Owned */
     int64_t pid;
     uint64_t instance; /* as in struct record */
     uint64_t n;        /* operations in it */
@@ -61,7 +65,10 @@ struct timeline {
     struct timeline_series *series;
     uint32_t n_series;
     size_t room_series;
-    struct hash_table table; /* of the series */
+    struct hash_table table;       /* of the series */
+    struct timeline_state *states; /* by series, owned; NULL: nothing will be
+                                      added */
+    size_t room_states;
     uint8_t *bytes;
     size_t used, room;
     uint64_t limit;             /* the most that n may be */
@@ -128,10 +135,7 @@ struct timeline_reader {
     const struct timeline *timeline;
     const uint8_t *at, *end;
     uint64_t last_us;
-    struct timeline_state {
-        uint64_t sn, bytes;
-        uint32_t peer;
-    } * states; /* by series */
+    struct timeline_state *states; /* by series */
 };
 
 /* 0, or -1: no memory. timeline_reader_fini frees what init allocated. */
