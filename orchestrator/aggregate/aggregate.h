@@ -132,8 +132,8 @@ struct jp_rank {
     double p2p_fast_gbs; /* fast_gbs of jp_p2p, of all its Send and Recv */
     /* By part of the run: its time in timed operations, scaled up to all
      * operations of the part. NAN: the part has operations, but none is
-     * complete. NULL: quality.waits_unknown. Points into the result's slices;
-     * stalled_us follows it. */
+     * complete. NULL: quality.waits_unknown. Points into the result's slices.
+     */
     const float *slice_us;
     /* By part of the run, of the operations to which it came more than
      * JP_STALL_US later than the median rank (of two, the one that came
@@ -569,7 +569,8 @@ struct jp_result {
     size_t n_comms;
     struct jp_rank *ranks;
     size_t n_ranks;
-    float *slices;     /* 2 x JP_SLICES for each rank, in any order */
+    float *slices;     /* JP_SLICES each: zeros, which ranks without times
+                          share, then those of the others in any order */
     uint32_t *kernels; /* kernel_us of all ranks */
     struct jp_cell *cells;
     size_t n_cells;

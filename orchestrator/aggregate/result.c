@@ -332,8 +332,26 @@ static int by_comm_and_rank(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* A rank has two rows of slices: slice_us, then stalled_us. */
-enum { RANK_SLICES = 2 * JP_SLICES };
+/* Moves the rank's slices from the join to the result: to `row` and the one
+ * after it. What it has none of is `none`, zeros. Returns the next free row. */
+static float *take_slices(struct jp_rank *rank, struct join_member *member,
+                          const float *none, float *row)
+{
+    rank->slice_us = rank->stalled_us = none;
+    if (member->slices) {
+        memcpy(row, member->slices, JP_SLICES * sizeof(*row));
+        rank->slice_us = row;
+        row += JP_SLICES;
+    }
+    if (member->slices && member->stalled_ops) {
+        memcpy(row, member->slices + JP_SLICES, JP_SLICES * sizeof(*row));
+        rank->stalled_us = row;
+        row += JP_SLICES;
+    }
+    free(member->slices);
+    member->slices = NULL;
+    return row;
+}
 
 /* Moves the rank's times of messages from the join to the result. */
 static void take_messages(struct jp_rank *rank, struct join_member *member)
@@ -345,10 +363,10 @@ static void take_messages(struct jp_rank *rank, struct join_member *member)
     member->messages.us = NULL; /* it is the rank's now */
 }
 
-/* Fills a rank's row. slices: room for its slices; NULL: no times were kept. 0,
- * or -1: no memory. */
+/* Fills a rank's row, but for its slices. journal: times were kept. 0, or -1:
+ * no memory. */
 static int fill_rank(struct build *b, struct jp_rank *rank,
-                     struct join_member *member, float *slices)
+                     struct join_member *member, bool journal)
 {
     const struct join_sums *sums = &b->join->comms[member->comm]->sums;
 
@@ -368,16 +386,10 @@ static int fill_rank(struct build *b, struct jp_rank *rank,
                              .p2p_fast_gbs = fast,
                              .timed_ops = sums->timed_ops,
                              .last_ops = member->last_ops,
-                             .exec_us = slices ? member->exec_us : 0,
+                             .exec_us = journal ? member->exec_us : 0,
                              .caused_us = member->caused_us,
-                             .slice_us = slices,
-                             .stalled_us = slices ? slices + JP_SLICES : NULL,
                              .stalled_ops = member->stalled_ops};
     take_messages(rank, member);
-    if (slices && member->slices)
-        memcpy(slices, member->slices, RANK_SLICES * sizeof(*slices));
-    free(member->slices);
-    member->slices = NULL;
     /* else there is no share */
     if (sums->timed_ops)
         rank->last_share = (double) rank->last_ops / (double) sums->timed_ops;
@@ -464,21 +476,26 @@ static int make_ranks(struct build *b)
     struct join *join = b->join;
     struct jp_result *r = b->result;
     bool journal = !atomic_load(&join->budget->journal_off);
+    size_t rows = 1; /* the first one is of zeros */
+    float *row;
 
+    for (uint32_t i = 0; i < join->n_members; i++)
+        if (join->members[i]->slices)
+            rows += join->members[i]->stalled_ops ? 2 : 1;
     r->ranks = calloc(join->n_members + 1, sizeof(*r->ranks));
-    r->slices = journal ? calloc((size_t) join->n_members + 1,
-                                 RANK_SLICES * sizeof(*r->slices))
-                        : NULL;
+    r->slices = journal ? calloc(rows, JP_SLICES * sizeof(*r->slices)) : NULL;
     if (!r->ranks || (journal && !r->slices))
         return -1;
+    row = r->slices ? r->slices + JP_SLICES : NULL;
     for (uint32_t i = 0; i < join->n_members; i++) {
         struct join_member *member = join->members[i];
+        struct jp_rank *rank = &r->ranks[r->n_ranks++];
 
         r->quality.shared_ranks += member->shared;
-        if (fill_rank(b, &r->ranks[r->n_ranks++], member,
-                      journal ? r->slices + (size_t) i * RANK_SLICES : NULL) <
-            0)
+        if (fill_rank(b, rank, member, journal) < 0)
             return -1;
+        if (journal)
+            row = take_slices(rank, member, r->slices, row);
     }
     if (result_kernels(b) < 0)
         return -1;
