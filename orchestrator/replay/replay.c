@@ -230,9 +230,9 @@ static double leave_of(const struct replay *x, const struct replay_op *op,
         return x->arrive[i] + (double) e->time_us;
     if (!op->loose)
         return op->latest + (double) op->net_us * op->scale;
-    if (e->net_us < 0) /* it did not wait for others */
+    if (x->net_us[i] < 0) /* it did not wait for others */
         return x->arrive[i] + (double) e->time_us;
-    return op->latest + (double) e->net_us * op->scale;
+    return op->latest + (double) x->net_us[i] * op->scale;
 }
 
 /* Gets the end of a launch, given its last event. False: it has not ended. */
@@ -321,11 +321,13 @@ static void calibrate(struct replay *x, struct replay_op *op)
         op->latest = fmax(op->latest, x->arrive[i]);
     }
     for (uint32_t k = op->first; k < op->first + op->n; k++) {
-        struct replay_event *e = &x->events[x->members[k]];
+        uint32_t i = x->members[k];
+        float net_us = (float) (leave_of(x, op, i) - op->latest);
 
-        e->net_us = (float) (leave_of(x, op, x->members[k]) - op->latest);
-        net += e->net_us;
-        least = fmin(least, e->net_us);
+        if (x->net_us)
+            x->net_us[i] = net_us;
+        net += net_us;
+        least = fmin(least, net_us);
     }
     /* of a message in a larger launch, the member that left first is nearer */
     op->net_us = (float) fmax(op->shared ? least : net / op->n, 0);
@@ -430,6 +432,7 @@ double replay_pass(struct replay *x, double *own)
 static int make_passes(struct replay *x)
 {
     size_t n = x->p->n, n_events = x->n_events;
+    bool loose = false;
 
     x->begin = calloc(n + 1, sizeof(*x->begin));
     x->found = calloc(n + 1, sizeof(*x->found));
@@ -440,6 +443,10 @@ static int make_passes(struct replay *x)
     x->cursor = calloc(n + 1, sizeof(*x->cursor));
     x->ready = calloc(n + 1, sizeof(*x->ready));
     x->arrive = calloc(n_events + 1, sizeof(*x->arrive));
+    for (uint32_t i = 0; i < x->n_ops; i++)
+        loose |= x->ops[i].loose;
+    if (loose && !(x->net_us = calloc(n_events + 1, sizeof(*x->net_us))))
+        return -1;
     return x->begin && x->found && x->afloat && x->by_shared && x->alone &&
                    x->queued && x->cursor && x->ready && x->arrive
                ? 0
@@ -662,5 +669,6 @@ void replay_destroy(struct replay *x)
     free(x->cursor);
     free(x->ready);
     free(x->arrive);
+    free(x->net_us);
     free(x);
 }

@@ -14,7 +14,6 @@
 struct replay_event {
     float own_us;  /* time from what it follows to its arrival */
     float time_us; /* time from its arrival to its end */
-    float net_us;  /* its end after the last arrival, in the first pass */
     uint32_t op, process;
     uint32_t after;  /* NONE: the first */
     uint32_t before; /* the event before it in its communicator; NONE: there is
@@ -100,6 +99,8 @@ struct replay {
     bool *queued;
     uint32_t *cursor, *ready;
     double *arrive; /* [event] */
+    float *net_us; /* [event] its end after the last arrival, in the first pass;
+                      NULL: no operation is loose */
 };
 
 /* Fills events and operations, and `part`. 0, or -1: no memory. */
