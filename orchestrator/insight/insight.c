@@ -606,7 +606,8 @@ static int find_expected(struct jp_insight *x, const struct jp_result *r,
 /* Runs the analyses that compare ranks. Returns 0, or -1 without memory.
  *
  * The order matters. The series come first, because late ranks are judged with
- * the network's own time. Stalls come before blame_findings(), which tells
+ * the network's own time. The judge, which needs most memory, runs before sums
+ * of waits take some. Stalls come before blame_findings(), which tells
  * nobody who is late by stalls only. The network follows: pairs of ranks are
  * not compared if a rank is late, because messages wait for it. Own times come
  * last.
@@ -622,11 +623,11 @@ static int compare_ranks(struct jp_insight *x, struct jp_result *r,
     if (netseries_read(r, gpu ? gpu : "", &x->network, &series) < 0)
         return -1;
     warmup_sum(&series, &x->warmup);
-    if (find_expected(x, r, expectation) < 0 ||
-        late_judge(r, p, &series, x->lateness) < 0)
+    if (find_expected(x, r, expectation) < 0)
         goto out;
     x->judge = judge_run(r, p, x->run_us);
-    if (!x->judge)
+    x->lateness = calloc(r->n_ranks + 1, sizeof(*x->lateness));
+    if (!x->judge || !x->lateness || late_judge(r, p, &series, x->lateness) < 0)
         goto out;
     rc = stalls_findings(r, p, x->judge, &x->findings, &x->stalls);
     if (rc == 0)
@@ -785,8 +786,7 @@ static int analyse_result(struct jp_insight *x, const struct jp_nodes *nodes,
     size_t found;
     int rc;
 
-    x->lateness = calloc(r->n_ranks + 1, sizeof(*x->lateness));
-    if (!x->lateness || processes_init_nodes(&x->processes, r, nodes) < 0)
+    if (processes_init_nodes(&x->processes, r, nodes) < 0)
         return -1;
     run_us = x->run_us = late_run_us(r);
     x->findings.run_us = run_us;
@@ -803,6 +803,10 @@ static int analyse_result(struct jp_insight *x, const struct jp_nodes *nodes,
     if (rc == 0 && x->judged &&
         (!has_hang(&x->findings) || r->quality.recordings))
         rc = compare_ranks(x, r, p, expectation);
+    /* nobody is judged then */
+    if (!x->lateness &&
+        !(x->lateness = calloc(r->n_ranks + 1, sizeof(*x->lateness))))
+        return -1;
     for (int i = 0; !r->quality.records && i < JP_N_HYPOTHESES; i++)
         if (hypotheses_table[i].of_operations)
             hypothesis_set(h, (enum jp_hypothesis_id) i,
