@@ -198,6 +198,13 @@ uint32_t join_messages_parts(const struct join_messages *messages);
 
 struct join_p2p;
 
+/* What is kept of the member's messages, made if there are none yet. NULL: the
+ * memory limit is reached, or no memory. */
+struct join_traffic *join_traffic_get(struct join *join,
+                                      struct join_member *member);
+/* The same; zeros if there are none. */
+const struct join_traffic *join_traffic_of(const struct join_member *member);
+
 /* Adds a message of the member and of its pair of ranks. At the memory limit
  * for kernels these are switched off (budget->kernels_off). -1: the memory
  * limit is reached, or no memory; a part of it may have been added. */
@@ -277,6 +284,13 @@ struct join_lane {
     struct join_block *block;
 };
 
+/* What is kept of a member's Send and Recv. Most members have none. */
+struct join_traffic {
+    struct join_rates rates;     /* of all its messages */
+    struct join_kernels kernels; /* of its messages, if they may be AlltoAlls */
+    struct join_messages messages; /* their times, over the run */
+};
+
 struct join_member {
     uint32_t comm, rank;
     char *host; /* of the processes that wrote it, the smallest (host, pid) */
@@ -292,11 +306,9 @@ struct join_member {
     /* Of its collectives, those whose time is by a CPU's clock: of the kernel's
      * events, of the call. */
     uint64_t kernel_cpu, call_cpu;
-    uint64_t p2p_last;           /* largest p2p_sn, which counts both from 1 */
-    uint32_t p2p_rows;           /* its rows in join.p2p */
-    struct join_rates rates;     /* of all its messages */
-    struct join_kernels kernels; /* of its messages, if they may be AlltoAlls */
-    struct join_messages messages; /* their times, over the run */
+    uint64_t p2p_last;            /* largest p2p_sn, which counts both from 1 */
+    uint32_t p2p_rows;            /* its rows in join.p2p */
+    struct join_traffic *traffic; /* NULL: it has no messages. Owned */
     /* Results: as in struct jp_rank. slices holds slice_us, then stalled_us,
      * JP_SLICES each; NULL: none yet. */
     uint64_t exec_us;

@@ -225,6 +225,7 @@ static unsigned per_of(uint32_t n_ranks, bool self)
 static int add_kernel(struct join *join, struct join_member *member,
                       const struct record *r)
 {
+    struct blockmap *blocks = member->traffic->kernels.blocks;
     uint32_t n = ranks_of(join, member);
     /* a message has a share of the time, and waited all of it */
     uint64_t time_us = r->launch_us ? r->launch_us : r->exec_us;
@@ -233,36 +234,39 @@ static int add_kernel(struct join *join, struct join_member *member,
     if (n < JOIN_KERNEL_MIN_RANKS || n > JOIN_KERNEL_MAX_RANKS || !r->has_sn ||
         !r->sn || r->exec_unknown || is_off(join))
         return 0;
-    if (add_messages(join, &member->kernels.blocks[0],
-                     (r->sn - 1) / per_of(n, true), us, 1) < 0)
+    if (add_messages(join, &blocks[0], (r->sn - 1) / per_of(n, true), us, 1) <
+        0)
         return -1;
     /* small communicators form an AlltoAll only if ranks send to themselves */
     if (r->peer == r->rank || n < JOIN_KERNEL_ALONE_RANKS)
         return 0;
-    return add_messages(join, &member->kernels.blocks[1],
-                        (r->sn - 1) / per_of(n, false), us, 1);
+    return add_messages(join, &blocks[1], (r->sn - 1) / per_of(n, false), us,
+                        1);
 }
 
 int join_kernels_put(struct join *join, struct join_member *member, bool self,
                      uint64_t kernel, uint32_t us)
 {
+    struct join_traffic *traffic = join_traffic_get(join, member);
+
     /* a complete kernel counts as all its messages */
-    return add_messages(join, &member->kernels.blocks[!self], kernel, us,
-                        per_of(ranks_of(join, member), self));
+    return traffic ? add_messages(join, &traffic->kernels.blocks[!self], kernel,
+                                  us, per_of(ranks_of(join, member), self))
+                   : -1;
 }
 
 /* Adds the kernels of another join's member: ranks may log to several files. */
-static int merge_kernels(struct join *into, struct join_member *to,
-                         const struct join_member *from)
+static int merge_kernels(struct join *into, struct join_kernels *to,
+                         const struct join_kernels *from)
 {
     for (int self = 0; self < 2; self++) {
-        const struct blockmap *blocks = &from->kernels.blocks[self];
+        const struct blockmap *blocks = &from->blocks[self];
 
         for (size_t i = 0; i < blockmap_slots(blocks); i++) {
             const struct join_kernel_block *b = (void *) blocks->slots[i];
 
             for (unsigned k = 0; b && k < JOIN_KERNEL_BLOCK; k++)
-                if (b->n[k] && add_messages(into, &to->kernels.blocks[self],
+                if (b->n[k] && add_messages(into, &to->blocks[self],
                                             b->number * JOIN_KERNEL_BLOCK + k,
                                             b->us[k], b->n[k]) < 0)
                     return -1;
@@ -307,7 +311,7 @@ const struct blockmap *join_kernels_of(const struct join *join,
     if (is_off(join) || !join_kernels_fit(join, member, &self))
         return NULL;
     *per = per_of(ranks_of(join, member), self);
-    blocks = &member->kernels.blocks[!self];
+    blocks = &join_traffic_of(member)->kernels.blocks[!self];
     return blocks->n ? blocks : NULL;
 }
 
@@ -419,6 +423,21 @@ uint32_t join_messages_parts(const struct join_messages *m)
 
 /* --- the three together --- */
 
+struct join_traffic *join_traffic_get(struct join *join,
+                                      struct join_member *member)
+{
+    if (!member->traffic && join_charge(join, sizeof(*member->traffic)))
+        member->traffic = calloc(1, sizeof(*member->traffic));
+    return member->traffic;
+}
+
+const struct join_traffic *join_traffic_of(const struct join_member *member)
+{
+    static const struct join_traffic none;
+
+    return member->traffic ? member->traffic : &none;
+}
+
 /* Counts how fast a message was. */
 static int add_rate(struct join *join, struct join_member *member,
                     struct join_p2p *p2p, const struct record *r)
@@ -430,14 +449,15 @@ static int add_rate(struct join *join, struct join_member *member,
     if (member->p2p_rows <= JOIN_P2P_ROWS &&
         join_rates_add(join, &p2p->rates, bucket, 1) < 0)
         return -1;
-    return join_rates_add(join, &member->rates, bucket, 1);
+    return join_rates_add(join, &member->traffic->rates, bucket, 1);
 }
 
 int join_messages_add(struct join *join, struct join_member *member,
                       struct join_p2p *p2p, const struct record *r)
 {
-    return add_rate(join, member, p2p, r) < 0 ||
-                   add_part(join, &member->messages, r) < 0
+    return !join_traffic_get(join, member) ||
+                   add_rate(join, member, p2p, r) < 0 ||
+                   add_part(join, &member->traffic->messages, r) < 0
                ? -1
                : add_kernel(join, member, r);
 }
@@ -445,17 +465,26 @@ int join_messages_add(struct join *join, struct join_member *member,
 int join_messages_merge(struct join *into, struct join_member *to,
                         const struct join_member *from)
 {
-    return join_rates_merge(into, &to->rates, &from->rates) < 0 ||
-                   merge_parts(into, &to->messages, &from->messages) < 0
+    const struct join_traffic *theirs = from->traffic;
+    struct join_traffic *traffic = theirs ? join_traffic_get(into, to) : NULL;
+
+    if (!theirs)
+        return 0;
+    return !traffic ||
+                   join_rates_merge(into, &traffic->rates, &theirs->rates) <
+                       0 ||
+                   merge_parts(into, &traffic->messages, &theirs->messages) < 0
                ? -1
-               : merge_kernels(into, to, from);
+               : merge_kernels(into, &traffic->kernels, &theirs->kernels);
 }
 
 void join_messages_fini(struct join_member *member)
 {
-    free(member->rates.at);
-    member->rates = (struct join_rates){0};
-    kernels_fini(&member->kernels);
-    free(member->messages.us);
-    member->messages = (struct join_messages){0};
+    if (!member->traffic)
+        return;
+    free(member->traffic->rates.at);
+    kernels_fini(&member->traffic->kernels);
+    free(member->traffic->messages.us);
+    free(member->traffic);
+    member->traffic = NULL;
 }

@@ -93,7 +93,7 @@ static void put_member(struct jpr_out *out, const struct join_member *m)
     jpr_put_u64(out, m->shared | (unsigned) m->many_files << 1); /* two flags */
     jpr_put_u64(out, m->p2p_records);
     jpr_put_u64(out, m->p2p_last);
-    put_rates(out, &m->rates);
+    put_rates(out, &join_traffic_of(m)->rates);
 }
 
 /* A communicator and its members. */
@@ -279,7 +279,8 @@ static void put_messages(struct jpr_out *out, const void *arg)
 static int put_all_messages(struct partial_out *w)
 {
     for (uint32_t i = 0; i < w->join->n_members; i++) {
-        const struct member_messages at = {i, &w->members[i]->messages};
+        const struct member_messages at = {
+            i, &join_traffic_of(w->members[i])->messages};
 
         if (at.messages->room &&
             partial_put_block(w, PARTIAL_MESSAGES, put_messages, &at) < 0)
@@ -483,6 +484,7 @@ static int get_member(struct partial_in *r, uint32_t comm, uint32_t n_ranks)
     uint64_t p2p = jpr_get_bounded(&r->in, MAX_COUNT);
     uint64_t p2p_last = jpr_get_u64(&r->in);
     uint32_t known = r->join->n_members;
+    struct join_rates none = {0};
     struct join_member *member;
 
     /* all numbers are read before any is used */
@@ -493,7 +495,8 @@ static int get_member(struct partial_in *r, uint32_t comm, uint32_t n_ranks)
     if (!member || r->join->n_members == known ||
         join_member_process(member,
                             &(struct join_process){host, len, pid, 0, 0}) < 0 ||
-        get_rates(r, &member->rates, p2p) < 0)
+        (p2p && !join_traffic_get(r->join, member)) ||
+        get_rates(r, p2p ? &member->traffic->rates : &none, p2p) < 0)
         return -1;
     member->shared = flags & 1;
     member->many_files = flags >> 1 & 1;
@@ -742,7 +745,7 @@ static int get_kernels(struct partial_in *r)
     member = r->join->members[at];
     /* one block for each member, and only if its pairs form AlltoAlls */
     if (!join_kernels_fit(r->join, member, &self) ||
-        member->kernels.blocks[!self].n)
+        join_traffic_of(member)->kernels.blocks[!self].n)
         return -1;
     for (uint64_t i = 0; i < n; i++) {
         uint64_t number = next + jpr_get_bounded(&r->in, MAX_COUNT);
@@ -761,13 +764,15 @@ static int get_messages(struct partial_in *r)
     unsigned shift = (unsigned) jpr_get_bounded(&r->in, JOIN_MESSAGE_SHIFT);
     uint64_t n = jpr_get_bounded(&r->in, JOIN_MESSAGE_PARTS);
     struct join_messages *messages;
+    struct join_traffic *traffic;
 
     if (r->in.bad || at >= r->join->n_members)
         return -1;
-    messages = &r->join->members[at]->messages;
+    traffic = join_traffic_get(r->join, r->join->members[at]);
     /* one block for each member */
-    if (messages->room)
+    if (!traffic || traffic->messages.room)
         return -1;
+    messages = &traffic->messages;
     for (uint32_t k = 0; k < n; k++) {
         uint64_t us = jpr_get_bounded(&r->in, UINT32_MAX);
 

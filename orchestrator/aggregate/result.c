@@ -356,11 +356,14 @@ static float *take_slices(struct jp_rank *rank, struct join_member *member,
 /* Moves the rank's times of messages from the join to the result. */
 static void take_messages(struct jp_rank *rank, struct join_member *member)
 {
-    rank->n_message_us = join_messages_parts(&member->messages);
-    rank->part_messages = UINT64_C(1) << member->messages.shift;
+    const struct join_messages *messages = &join_traffic_of(member)->messages;
+
+    rank->n_message_us = join_messages_parts(messages);
+    rank->part_messages = UINT64_C(1) << messages->shift;
     rank->last_message = member->p2p_last;
-    rank->message_us = member->messages.us;
-    member->messages.us = NULL; /* it is the rank's now */
+    rank->message_us = messages->us;
+    if (member->traffic)
+        member->traffic->messages.us = NULL; /* it is the rank's now */
 }
 
 /* Fills a rank's row, but for its slices. journal: times were kept. 0, or -1:
@@ -370,7 +373,7 @@ static int fill_rank(struct build *b, struct jp_rank *rank,
 {
     const struct join_sums *sums = &b->join->comms[member->comm]->sums;
 
-    double fast = join_rates_fast(&member->rates);
+    double fast = join_rates_fast(&join_traffic_of(member)->rates);
 
     *rank = (struct jp_rank){.comm = b->comm_at[member->comm],
                              .rank = member->rank,

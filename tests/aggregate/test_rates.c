@@ -101,9 +101,9 @@ static uint32_t bucket_of(struct join *join, uint64_t bytes, uint64_t us)
     uint32_t bucket = JOIN_RATE_BUCKETS;
 
     assert_int_equal(join_messages_add(join, &member, &pair, &record), 0);
-    assert_int_equal(member.rates.n, pair.rates.n);
-    if (member.rates.n) {
-        bucket = member.rates.at[0].bucket;
+    assert_int_equal(member.traffic->rates.n, pair.rates.n);
+    if (member.traffic->rates.n) {
+        bucket = member.traffic->rates.at[0].bucket;
         assert_int_equal(pair.rates.at[0].bucket, bucket);
     }
     join_messages_fini(&member);
@@ -196,24 +196,27 @@ static void adds_up_messages(void **state)
         b = sum_up(join, rows[i].n, rows[i].step, true);
         half = sum_up(join, rows[i].n / 2, rows[i].step, false);
         both = sum_up(join, rows[i].n / 2, rows[i].step, true);
-        assert_int_equal(a.messages.shift, rows[i].shift);
-        assert_int_equal(a.messages.us[0], rows[i].first);
-        assert_int_equal(b.messages.shift, a.messages.shift);
-        assert_int_equal(b.messages.room, a.messages.room);
-        assert_memory_equal(b.messages.us, a.messages.us,
-                            a.messages.room * sizeof(*a.messages.us));
-        for (uint32_t k = 0; k < a.messages.room; k++) {
-            us += a.messages.us[k];
-            last = a.messages.us[k] ? k + 1 : last;
+        assert_int_equal(a.traffic->messages.shift, rows[i].shift);
+        assert_int_equal(a.traffic->messages.us[0], rows[i].first);
+        assert_int_equal(b.traffic->messages.shift, a.traffic->messages.shift);
+        assert_int_equal(b.traffic->messages.room, a.traffic->messages.room);
+        assert_memory_equal(b.traffic->messages.us, a.traffic->messages.us,
+                            a.traffic->messages.room *
+                                sizeof(*a.traffic->messages.us));
+        for (uint32_t k = 0; k < a.traffic->messages.room; k++) {
+            us += a.traffic->messages.us[k];
+            last = a.traffic->messages.us[k] ? k + 1 : last;
         }
         assert_int_equal(us, rows[i].n * (rows[i].n + 1) / 2);
         assert_int_equal(last, rows[i].parts);
         assert_int_equal(join_messages_merge(join, &both, &a), 0);
         assert_int_equal(join_messages_merge(join, &b, &half), 0);
-        assert_int_equal(both.messages.shift, b.messages.shift);
-        assert_int_equal(both.messages.room, b.messages.room);
-        assert_memory_equal(both.messages.us, b.messages.us,
-                            b.messages.room * sizeof(*b.messages.us));
+        assert_int_equal(both.traffic->messages.shift,
+                         b.traffic->messages.shift);
+        assert_int_equal(both.traffic->messages.room, b.traffic->messages.room);
+        assert_memory_equal(both.traffic->messages.us, b.traffic->messages.us,
+                            b.traffic->messages.room *
+                                sizeof(*b.traffic->messages.us));
         join_messages_fini(&a);
         join_messages_fini(&b);
         join_messages_fini(&half);
@@ -231,20 +234,20 @@ static void leaves_messages_out(void **state)
     struct join_member m = {.comm = 0};
     struct record r = {.p2p = true, .sn = 1, .exec_us = 5};
 
-    budget.limit = budget.used + 64;
+    budget.limit = budget.used + sizeof(struct join_traffic) + 64;
     assert_int_equal(join_messages_add(join, &m, NULL, &r), 0);
     r.has_sn = r.exec_unknown = true;
     assert_int_equal(join_messages_add(join, &m, NULL, &r), 0);
-    assert_null(m.messages.us);
+    assert_null(m.traffic->messages.us);
     r.exec_unknown = false;
     assert_int_equal(join_messages_add(join, &m, NULL, &r), 0);
     r.exec_us = UINT64_MAX;
     assert_int_equal(join_messages_add(join, &m, NULL, &r), 0);
-    assert_int_equal(m.messages.us[0], UINT32_MAX);
+    assert_int_equal(m.traffic->messages.us[0], UINT32_MAX);
     r.sn = 17; /* beyond the limit */
     assert_int_equal(join_messages_add(join, &m, NULL, &r), -1);
-    assert_int_equal(m.messages.room, 16);
-    assert_int_equal(m.messages.us[0], UINT32_MAX);
+    assert_int_equal(m.traffic->messages.room, 16);
+    assert_int_equal(m.traffic->messages.us[0], UINT32_MAX);
     join_messages_fini(&m);
     join_destroy(join);
 }
