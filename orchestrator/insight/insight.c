@@ -606,11 +606,11 @@ static int find_expected(struct jp_insight *x, const struct jp_result *r,
 /* Runs the analyses that compare ranks. Returns 0, or -1 without memory.
  *
  * The order matters. The series come first, because late ranks are judged with
- * the network's own time. The judge, which needs most memory, runs before sums
- * of waits take some. Stalls come before blame_findings(), which tells
- * nobody who is late by stalls only. The network follows: pairs of ranks are
- * not compared if a rank is late, because messages wait for it. Own times come
- * last.
+ * the network's own time. Own times, sums of waits and the replay, which prices
+ * what own times show, need most memory and follow each other. Stalls come
+ * before blame_findings(), which tells nobody who is late by stalls only. The
+ * network follows: pairs of ranks are not compared if a rank is late, because
+ * messages wait for it. Own times come last.
  */
 static int compare_ranks(struct jp_insight *x, struct jp_result *r,
                          const struct jp_processes *p,
@@ -625,9 +625,11 @@ static int compare_ranks(struct jp_insight *x, struct jp_result *r,
     warmup_sum(&series, &x->warmup);
     if (find_expected(x, r, expectation) < 0)
         goto out;
-    x->judge = judge_run(r, p, x->run_us);
+    x->judge = judge_measure(r, p, x->run_us);
     x->lateness = calloc(r->n_ranks + 1, sizeof(*x->lateness));
-    if (!x->judge || !x->lateness || late_judge(r, p, &series, x->lateness) < 0)
+    if (!x->judge || !x->lateness ||
+        late_judge(r, p, &series, x->lateness) < 0 ||
+        judge_price(x->judge, r, p) < 0)
         goto out;
     rc = stalls_findings(r, p, x->judge, &x->findings, &x->stalls);
     if (rc == 0)

@@ -273,7 +273,7 @@ struct jp_insight {
 
 /* Runs all analyses. conf, nodes, result and expectation may be NULL. Borrows
  * nodes and result until insight_destroy, and frees what nobody reads
- * afterwards (judge_run). Returns NULL only without memory. */
+ * afterwards (judge_measure). Returns NULL only without memory. */
 struct jp_insight *insight_run(const struct jp_jobconf *conf,
                                const struct jp_nodes *nodes,
                                struct jp_result *result,

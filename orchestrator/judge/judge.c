@@ -1,6 +1,6 @@
 /* judge.c - from own times to names: excess, errors by resampling, cost.
  *
- * Way through: judge_run, set_excess (each own time less that of the peers),
+ * Way through: judge_measure, set_excess (each own time less that of the peers),
  * judge_stalls_find, add_blocks, measure (excess and error of each process),
  * set_least (the smallest excess that is named), judge_name_all (judge_name.c),
  * judge_turns_find, judge_price.
@@ -985,8 +985,8 @@ static uint32_t longest_of(const struct judge_run *run)
     return most;
 }
 
-struct judge *judge_run(struct jp_result *r, const struct jp_processes *p,
-                        double run_us)
+struct judge *judge_measure(struct jp_result *r, const struct jp_processes *p,
+                            double run_us)
 {
     struct judge *j = calloc(1, sizeof(*j));
     struct judge_run run = {.r = r, .p = p};
@@ -1017,7 +1017,7 @@ struct judge *judge_run(struct jp_result *r, const struct jp_processes *p,
     j->followed = run.timed
                       ? fmin(j->clock_us / j->run_us, 1)
                       : (double) j->events / (double) (j->events + run.left);
-    w.worth_us = JUDGE_WORTH * (j->part && !j->kept ? j->clock_us : j->run_us);
+    w.worth_us = judge_worth(j);
     j->processes = calloc(p->n + 1, sizeof(*j->processes));
     w.excess = calloc((size_t) j->events + 1, sizeof(*w.excess));
     w.stall =
@@ -1059,14 +1059,22 @@ out:
     free(w.stall);
     judge_build_fini(&run); /* a replay takes as much memory */
     result_drop_intervals(r);
-    if (rc == 0 && !j->why)
-        rc = judge_price(j, r, p, w.worth_us);
-    j->usable = rc == 0 && !j->why;
     if (rc < 0) {
         judge_destroy(j);
         return NULL;
     }
     return j;
+}
+
+struct judge *judge_run(struct jp_result *r, const struct jp_processes *p,
+                        double run_us)
+{
+    struct judge *j = judge_measure(r, p, run_us);
+
+    if (!j || judge_price(j, r, p) == 0)
+        return j;
+    judge_destroy(j);
+    return NULL;
 }
 
 /* Returns the number of blocks in which processes can be compared: that of

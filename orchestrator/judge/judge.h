@@ -287,10 +287,23 @@ struct judge {
     struct judge_turns turns;
 };
 
-/* Judges a result. run_us: how long the run was; 0: unknown. Borrows nothing
- * afterwards, but for its replay. Frees the intervals of the result's
- * timelines, which nobody else reads, before anything is replayed. NULL: no
+/* Measures own times of a result, and says who is late, whatever it costs.
+ * run_us: how long the run was; 0: unknown. Borrows nothing afterwards. Frees
+ * the intervals of the result's timelines, which nobody else reads. NULL: no
  * memory. judge_destroy takes NULL. */
+struct judge *judge_measure(struct jp_result *result,
+                            const struct jp_processes *processes,
+                            double run_us);
+
+/* Prices all answers that have no cost yet, drops those that are not worth it,
+ * and sorts the others; then turns. If the replay does not give the run, costs
+ * are unknown, and all answers stay. The judge is usable then, unless there is
+ * a reason why not. Its replay borrows result and processes. 0, or -1: no
+ * memory. */
+int judge_price(struct judge *judge, const struct jp_result *result,
+                const struct jp_processes *processes);
+
+/* Both, one after the other. NULL: no memory. */
 struct judge *judge_run(struct jp_result *result,
                         const struct jp_processes *processes, double run_us);
 void judge_destroy(struct judge *judge);
@@ -536,11 +549,11 @@ int judge_turns_price(struct judge *judge, const struct jp_processes *processes,
  * clocks were followed. 0, or -1: no memory. */
 int judge_replay_by_order(struct judge *judge, const struct judge_run *run);
 
-/* Prices all answers that have no cost yet, drops those that are not worth it,
- * and sorts the others; then turns. If the replay does not give the run, costs
- * are unknown, and all answers stay. 0, or -1: no memory. */
-int judge_price(struct judge *judge, const struct jp_result *result,
-                const struct jp_processes *processes, double worth_us);
+/* Returns what is worth a user's minute: a share of what was judged. */
+static inline double judge_worth(const struct judge *j)
+{
+    return JUDGE_WORTH * (j->part && !j->kept ? j->clock_us : j->run_us);
+}
 
 /* Prices the stalls of a run that is longer than its timelines: each wait costs
  * no more than another process was in flight for. */

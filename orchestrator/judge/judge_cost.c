@@ -427,11 +427,13 @@ static int price_turns(struct judge *j, const struct jp_processes *p)
 }
 
 int judge_price(struct judge *j, const struct jp_result *r,
-                const struct jp_processes *p, double worth_us)
+                const struct jp_processes *p)
 {
     size_t asked = 0;
     int rc = 0;
 
+    if (j->why)
+        return 0;
     for (size_t i = 0; i < j->n; i++)
         asked += !isfinite(j->answers[i].cost_us);
     j->replayed = !asked;
@@ -447,8 +449,10 @@ int judge_price(struct judge *j, const struct jp_result *r,
     }
     if (rc < 0)
         return -1;
-    drop_cheap(j, worth_us);
-    return price_turns(j, p);
+    drop_cheap(j, judge_worth(j));
+    rc = price_turns(j, p);
+    j->usable = rc == 0;
+    return rc;
 }
 
 void judge_price_kept_stalls(struct judge *j, const struct judge_run *run)
