@@ -2,24 +2,27 @@
 # removed.sh [-t] NAME... - builds a copy of the last commit without these
 # features: copper nsys cuda clock util live evidence history trial upload
 # parquet flight gputime topodraw. One name is one copy without it; names with a
-# comma between them are taken out together. -t: tests of the copy are built, and
-# the programs among them that need no other program have to pass.
+# comma between them are taken out together. -t: the copy's tests, programs and
+# scripts, are built and have to pass.
 #
 # A feature is its folders below orchestrator/, plugins/ and tests/, their lines
-# in Makefile.am and plugins/Makefile.inc, its rows of the registries, and its
-# keys of etc/jobprof.conf. The rows are those of the symbols that the folders
-# define. A test elsewhere is the feature's if it includes a header of these
-# folders or names its option.
-# Takes some minutes for each copy; remove.test asks less of all features in
-# seconds. With -t, copies without each of the features above, and without all of
-# them, have passed. They are built in REMOVED_DIR, one after the other.
+# in Makefile.am and plugins/Makefile.inc, its rows of the registries, its keys of
+# etc/jobprof.conf, and its object in the schema of summary.json. The rows are
+# those of the symbols that the folders define. A test program elsewhere is the
+# feature's if it includes a header of these folders or names its option. A script
+# elsewhere leaves out what is about the feature (tests/features.sh).
+# Not run in copies: what needs Slurm; scripts that say so with a reason, which is
+# printed; scripts of tests/insight/, which simulate jobs for many minutes and use
+# no feature; fuzz targets; contrib/checks/.
+# Takes some minutes for each copy, with -t half an hour; remove.test asks less of
+# all features in seconds. Copies are built in REMOVED_DIR, one after the other.
 # Output is TAP.
 #
 #     removed.sh -t copper util,cuda
 set -u
 tests=
 [ "${1:-}" != -t ] || { tests=1; shift; }
-[ $# -gt 0 ] || { sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 2; }
+[ $# -gt 0 ] || { sed -n '2,/^#     /s/^# \{0,1\}//p' "$0"; exit 2; }
 top=$(cd "$(dirname "$0")/../.." && pwd)
 # copies at one place let ccache help
 work=${REMOVED_DIR:-$(mktemp -d)} || exit 1
@@ -41,6 +44,18 @@ symbols_of() { # symbols_of NAME
         "orchestrator/$1"/*.c "plugins/$1"/*.c 2>/dev/null | awk '{ print $4 }'
 }
 
+# Reports without a feature lack its object: the schema of the copy asks for none
+# that no source names any more.
+drop_objects() {
+    local schema=docs/summary.schema.json
+
+    sed -n '/^  "required": \[/,/^  \]/s/^    "\([a-z_]*\)".*/\1/p' $schema | while read -r key; do
+        grep -rqF --include='*.[ch]' -e "\"$key\"" common plugins orchestrator ||
+            sed -i "/^  \"required\": \[/,/^  \]/{/^    \"$key\",*\$/d}" $schema
+    done
+    sed -i -z 's/,\n  \]/\n  ]/' $schema # the last one
+}
+
 take_out() { # take_out NAME
     local registries=(orchestrator/feature/registry.c orchestrator/agent/modules.c
         orchestrator/cmd/jobprof.c orchestrator/cmd/jobprof_node.c) symbol
@@ -59,6 +74,7 @@ take_out() { # take_out NAME
             grep -rqwF -e "\"$key\"" common plugins orchestrator ||
                 sed -i "/^ *##*$key = /d" etc/jobprof.conf
         done
+    drop_objects
     sed -i "\\#/$1/[A-Za-z]*[.]inc#d" Makefile.am plugins/Makefile.inc
     sed -i -e "s#tests/$1/[a-z_]*[.][ch] *##g" -e '/^ *\\$/d' tests/Makefile.inc
 }
@@ -77,10 +93,19 @@ drop_users() { # drop_users "NAME|NAME"
     done
 }
 
-# The programs of the copy's tests, which need no other program.
-programs() {
+# Scripts that are about all features together say so in a line that begins with
+# this; their reason follows.
+whole='^# Not run without a feature (removed[.]sh): '
+
+# The tests that the copy has to pass.
+tests_to_pass() {
     make -s --eval='names:; @echo $(TESTS)' names | tr ' ' '\n' |
-        grep '^tests/[a-z_]*/test_' | tr '\n' ' '
+        grep -E '^tests/[a-z_]*/(test_[^/]*|[^/]*[.]test)$' |
+        grep -v '^tests/insight/.*[.]test$' |
+        while read -r test; do
+            ! grep -qs "$whole" "../$test" || continue
+            printf '%s ' "$test"
+        done
 }
 
 build() { # build NAMES, with | between them
@@ -88,7 +113,7 @@ build() { # build NAMES, with | between them
     mkdir build && cd build || return 1
     ../configure CC="${CC:-gcc}" CFLAGS="${CFLAGS:--g1 -O1}" --enable-silent-rules >/dev/null || return 1
     make -j"${JOBS:-2}" || return 1
-    [ -z "$tests" ] || make -k -j"${JOBS:-2}" check TESTS="$(programs)"
+    [ -z "$tests" ] || make -k -j"${JOBS:-2}" check TESTS="$(tests_to_pass)"
 }
 
 n=0 failed=0
@@ -105,6 +130,8 @@ for names; do
         drop_users "${names//,/|}" && build
     ) >"$work/log" 2>&1; then
         echo "ok $n - without $names, $(grep -c '^PASS: ' "$work/log") checks passed"
+        [ -z "$tests" ] || (cd "$work/tree" && grep -r --include='*.test' "$whole" tests) |
+            LC_ALL=C sort | sed 's/:# Not run [^:]*: /: /; s/^/#   not run: /'
     else
         echo "not ok $n - without $names"
         {
