@@ -63,6 +63,27 @@ void follows_take_off(struct follows_flight *f, uint32_t operation,
 
 /* --- habits --------------------------------------------------------------- */
 
+struct follows_lag follows_lag_of(const struct follows_moment *operation,
+                                  const struct follows_moment *before,
+                                  uint64_t two, uint32_t members)
+{
+    uint64_t own = hash_word(KIND_START, operation->what);
+
+    return (struct follows_lag){
+        .kind = hash_word(hash_word(own, before->what), two),
+        .members = members,
+        .us = {[FOLLOWS_END] = operation->start_us - before->end_us,
+               [FOLLOWS_START] = operation->start_us - before->start_us}};
+}
+
+struct follows_lag follows_lag_between(struct follows_lag lag, uint64_t other,
+                                       double ended_us)
+{
+    lag.kind = hash_word(lag.kind, other);
+    lag.us[FOLLOWS_END] = ended_us;
+    return lag;
+}
+
 void follows_fini(struct follows *f)
 {
     free(f->at);
@@ -183,16 +204,6 @@ int follows_learn(struct follows *f, struct follows_lag *lags, size_t n)
     }
     free(scratch);
     return 0;
-}
-
-uint64_t follows_kind(uint64_t own, uint64_t before, uint64_t two)
-{
-    return hash_word(hash_word(hash_word(KIND_START, own), before), two);
-}
-
-uint64_t follows_between(uint64_t kind, uint64_t other)
-{
-    return hash_word(kind, other);
 }
 
 /* Returns true if the time after the start of the one before is steadier, by

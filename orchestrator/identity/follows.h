@@ -65,6 +65,26 @@ struct follows_lag {
     double us[FOLLOWS_N];
 };
 
+/* When an operation of a process ran. */
+struct follows_moment {
+    uint64_t what; /* kind of the operation itself, wherever it comes; not 0 */
+    double start_us, end_us;
+};
+
+/* Returns the lag of an operation, given the one before in its stream, and what
+ * came before that, because the same operation may have different times at
+ * different places of a step. two: 0: nothing did. */
+struct follows_lag follows_lag_of(const struct follows_moment *operation,
+                                  const struct follows_moment *before,
+                                  uint64_t two, uint32_t members);
+
+/* Returns the lag where what ended last is an operation of another stream. It
+ * is of a kind of its own, and has the time from that end, and from the start
+ * of the one before. lag: as above; other: what that operation was; ended_us:
+ * how long ago it ended. */
+struct follows_lag follows_lag_between(struct follows_lag lag, uint64_t other,
+                                       double ended_us);
+
 /* Usual times of a kind of operation. Deviations are weighted by their number.
  */
 struct follows_habit {
@@ -108,22 +128,13 @@ int follows_learn(struct follows *follows, struct follows_lag *lags, size_t n);
 const struct follows_habit *follows_find(const struct follows *follows,
                                          uint64_t kind);
 
-/* Returns the kind of an operation that comes after two others in its stream,
- * because the same operation may have different times at different places of a
- * step. two: 0: there is only one. */
-uint64_t follows_kind(uint64_t own, uint64_t before, uint64_t two);
-
-/* Returns the kind where what ended last is an operation of another stream. The
- * lag then has the time from its end, and from the start of the one before. */
-uint64_t follows_between(uint64_t kind, uint64_t other);
-
 /* Returns true if operations of a kind follow the start of the one before. */
 bool follows_start(const struct follows_habit *habit);
 
 /* Returns true if an operation of a kind that follows the start of the one
  * before follows what ended in between instead, as the first gradients of a
- * step do that another operation began. between: the habit of follows_between;
- * NULL: there is none. */
+ * step do that another operation began. between: the habit of the kind
+ * of follows_lag_between; NULL: there is none. */
 bool follows_what_ended(const struct follows_habit *between);
 
 /* Returns true if an operation of a kind that follows the start of the one

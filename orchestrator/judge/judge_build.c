@@ -361,6 +361,17 @@ struct timing {
     uint64_t what;
 };
 
+/* from: the first item of the process. */
+static struct follows_moment moment_of(const struct build *b, uint32_t from,
+                                       uint32_t i, const struct timing *times)
+{
+    double start_us = (double) times[i - from].start_us;
+
+    return (struct follows_moment){times[i - from].what, start_us,
+                                   start_us +
+                                       (double) b->run->items[i].time_us};
+}
+
 /* Notes of a collective what it may follow in its stream: the one before.
  * Returns true if there is one. */
 static bool set_place(struct build *b, uint32_t from, uint32_t i,
@@ -372,32 +383,28 @@ static bool set_place(struct build *b, uint32_t from, uint32_t i,
     const struct key *key = &b->keys[draft->key];
     struct stream *s = &b->streams[key->comm];
     uint32_t before = s->last, two = s->two;
-    const struct timing *x = &times[i - from], *y;
-    double after_us;
+    struct follows_moment operation, last;
 
     s->two = before;
     s->last = i;
     if (before == FOLLOWS_NONE || key->func == FUNC_MESSAGE)
         return false;
-    y = &times[before - from];
-    after_us = (double) x->start_us - (double) y->start_us -
-               (double) b->run->items[before].time_us;
-    if (after_us < -FOLLOWS_NEAR_US)
+    operation = moment_of(b, from, i, times);
+    last = moment_of(b, from, before, times);
+    *lag = follows_lag_of(&operation, &last,
+                          two != FOLLOWS_NONE ? times[two - from].what : 0,
+                          (uint32_t) b->r->comms[key->comm].n_ranks);
+    if (lag->us[FOLLOWS_END] < -FOLLOWS_NEAR_US)
         return false;
     /* of the hash 32 bits do: there are some hundred kinds at most */
-    draft->place = (uint32_t) follows_kind(
-        x->what, y->what, two != FOLLOWS_NONE ? times[two - from].what : 0);
-    draft->after_us = (float) after_us;
-    draft->since_us = (float) (x->start_us - y->start_us);
-    *lag = (struct follows_lag){
-        .kind = draft->place,
-        .members = (uint32_t) b->r->comms[key->comm].n_ranks,
-        .us = {after_us, (double) draft->since_us}};
+    lag->kind = draft->place = (uint32_t) lag->kind;
+    draft->after_us = (float) lag->us[FOLLOWS_END];
+    draft->since_us = (float) lag->us[FOLLOWS_START];
     if (flight->ended != FOLLOWS_NONE && flight->ended != before) {
-        draft->between = (uint32_t) follows_between(
-            draft->place, times[flight->ended - from].what);
-        lag->kind = draft->between;
-        lag->us[FOLLOWS_END] = (double) x->start_us - (double) flight->ended_us;
+        *lag =
+            follows_lag_between(*lag, times[flight->ended - from].what,
+                                operation.start_us - (double) flight->ended_us);
+        lag->kind = draft->between = (uint32_t) lag->kind;
     }
     return true;
 }

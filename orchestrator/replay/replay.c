@@ -38,21 +38,26 @@ static double launch_end(const struct replay *x, uint32_t last,
     return starts[last] + time_us;
 }
 
+static struct follows_moment moment_of(const struct replay *x, uint32_t i,
+                                       const double *starts)
+{
+    return (struct follows_moment){kind_of(x, i), starts[i],
+                                   launch_end(x, i, starts)};
+}
+
 /* Returns the times from the end and from the start of the event before in the
  * stream to this one. */
 static struct follows_lag lag_of(const struct replay *x, uint32_t i,
                                  const double *starts)
 {
     const struct replay_event *e = &x->events[i];
+    const struct follows_moment event = moment_of(x, i, starts),
+                                before = moment_of(x, e->before, starts);
     uint32_t two = x->events[e->before].before;
-    struct follows_lag lag = {
-        .kind = follows_kind(kind_of(x, i), kind_of(x, e->before),
-                             two != REPLAY_NONE ? kind_of(x, two) : 0),
-        .members = x->ops[e->op].n};
 
-    lag.us[FOLLOWS_END] = starts[i] - launch_end(x, e->before, starts);
-    lag.us[FOLLOWS_START] = starts[i] - starts[e->before];
-    return lag;
+    return follows_lag_of(&event, &before,
+                          two != REPLAY_NONE ? kind_of(x, two) : 0,
+                          x->ops[e->op].n);
 }
 
 /* Returns true if an operation of another stream ended between the one before
@@ -62,16 +67,14 @@ static bool has_between(const struct replay_event *e)
     return e->after != REPLAY_NONE && e->after != e->before;
 }
 
-/* The same where another operation ended in between: the times from its end,
- * and from the start of the event before. */
+/* The same where another operation ended in between. */
 static struct follows_lag lag_between(const struct replay *x, uint32_t i,
                                       const double *starts)
 {
-    struct follows_lag lag = lag_of(x, i, starts);
+    const struct replay_event *e = &x->events[i];
 
-    lag.kind = follows_between(lag.kind, kind_of(x, x->events[i].after));
-    lag.us[FOLLOWS_END] = (double) x->events[i].own_us;
-    return lag;
+    return follows_lag_between(lag_of(x, i, starts), kind_of(x, e->after),
+                               (double) e->own_us);
 }
 
 /* Learns from the first events of one process. Those between which something
