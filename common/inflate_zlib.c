@@ -33,7 +33,7 @@ static inline FAST __m128i fold(__m128i x, __m128i by, __m128i y)
     return _mm_xor_si128(_mm_xor_si128(low, high), y);
 }
 
-static inline FAST __m128i load(const uint8_t *p)
+static inline FAST __m128i load_vector(const uint8_t *p)
 {
     return _mm_loadu_si128((const __m128i *) (const void *) p);
 }
@@ -64,20 +64,21 @@ static FAST uint32_t fold_all(uint32_t crc, const uint8_t *p, size_t n)
 {
     const __m128i by512 = _mm_set_epi64x(0x1c6e41596, 0x154442bd4);
     const __m128i by128 = _mm_set_epi64x(0x0ccaa009e, 0x1751997d0);
-    __m128i a = load(p), b = load(p + 16), c = load(p + 32), d = load(p + 48);
+    __m128i a = load_vector(p), b = load_vector(p + 16),
+            c = load_vector(p + 32), d = load_vector(p + 48);
 
     a = _mm_xor_si128(a, _mm_cvtsi32_si128((int) crc));
     for (p += FOLD, n -= FOLD; n >= FOLD; p += FOLD, n -= FOLD) {
-        a = fold(a, by512, load(p));
-        b = fold(b, by512, load(p + 16));
-        c = fold(c, by512, load(p + 32));
-        d = fold(d, by512, load(p + 48));
+        a = fold(a, by512, load_vector(p));
+        b = fold(b, by512, load_vector(p + 16));
+        c = fold(c, by512, load_vector(p + 32));
+        d = fold(d, by512, load_vector(p + 48));
     }
     a = fold(a, by128, b);
     a = fold(a, by128, c);
     a = fold(a, by128, d);
     for (; n; p += 16, n -= 16)
-        a = fold(a, by128, load(p));
+        a = fold(a, by128, load_vector(p));
     return reduce(a, by128);
 }
 

@@ -11,7 +11,7 @@
 
 /* The text after "key":, or NULL. The line has no nested objects and no escaped
  * quotes, so the first match is the member. */
-static const char *find(const char *line, const char *key)
+static const char *find_text(const char *line, const char *key)
 {
     size_t len = strlen(key);
 
@@ -27,7 +27,7 @@ static const char *find(const char *line, const char *key)
 /* Copies a number's characters and adds a NUL, which the parsers need. */
 static bool number(const char *line, const char *key, char out[NUMBER_LEN])
 {
-    const char *at = find(line, key);
+    const char *at = find_text(line, key);
     size_t len = at ? strspn(at, "+-.0123456789eE") : 0;
 
     if (!len || len >= NUMBER_LEN)
@@ -62,7 +62,7 @@ bool jsonline_real(const char *line, const char *key, double *out)
 
 bool jsonline_text(const char *line, const char *key, char *out, size_t size)
 {
-    const char *at = find(line, key);
+    const char *at = find_text(line, key);
     size_t len;
 
     if (!at || *at != '"')

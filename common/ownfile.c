@@ -112,7 +112,7 @@ static bool is_same_inode(const struct ownfile_id *a,
 /* Moves a new descriptor to a high number, marks and identifies it. Closes it
  * on failure and returns -1. The low number is closed without a comparison: it
  * was opened a moment ago. */
-static int settle(int fd, struct ownfile_id *id)
+static int settle_descriptor(int fd, struct ownfile_id *id)
 {
     int error, high;
 
@@ -323,7 +323,8 @@ static int descend(struct ownfile *file, const char *name)
         return -1;
     if (!has_folder(file))
         return -1;
-    fd = settle(call_open(file->folder, name, FOLDER | O_NOFOLLOW), &id);
+    fd = settle_descriptor(call_open(file->folder, name, FOLDER | O_NOFOLLOW),
+                           &id);
     if (fd < 0)
         return -1;
     close_same(file->folder, &file->folder_id);
@@ -356,7 +357,7 @@ int ownfile_open(struct ownfile *file, const char *path, unsigned n_made)
     if (at == 0) /* all of it is made */
         snprintf(base, sizeof(base), "%s", *path == '/' ? "/" : ".");
     opened.folder =
-        settle(call_open(AT_FDCWD, base, FOLDER), &opened.folder_id);
+        settle_descriptor(call_open(AT_FDCWD, base, FOLDER), &opened.folder_id);
     if (opened.folder < 0)
         return -1;
     for (path += at; *path; path += len) {
@@ -390,8 +391,8 @@ int ownfile_open_beside(struct ownfile *file, struct ownfile *other)
 
     if (!has_folder(other))
         return -1;
-    opened.folder =
-        settle(call_open(other->folder, ".", FOLDER), &opened.folder_id);
+    opened.folder = settle_descriptor(call_open(other->folder, ".", FOLDER),
+                                      &opened.folder_id);
     if (opened.folder < 0)
         return -1;
     *file = opened;
@@ -411,9 +412,10 @@ int ownfile_create(struct ownfile *file, const char *name)
     ownfile_close_file(file);
     if (!has_folder(file))
         return -1;
-    fd = settle(call_open(file->folder, name,
-                          O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC),
-                &id);
+    fd = settle_descriptor(
+        call_open(file->folder, name,
+                  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC),
+        &id);
     if (fd < 0)
         return -1;
     /* an unusual umask took these permissions away */

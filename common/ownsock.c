@@ -238,7 +238,7 @@ static void take_listener(void *arg, const struct ownsock_row *row)
 }
 
 /* Prints "127.0.0.1:9200" for messages. */
-static const char *show(const struct sockaddr *address, char buf[64])
+static const char *show_address(const struct sockaddr *address, char buf[64])
 {
     struct ownsock_end end;
 
@@ -261,7 +261,7 @@ int ownsock_find(const char *root, const struct sockaddr *address,
         return 0;
     if (f.several)
         return error_set(err, "sockets of several users listen on %s",
-                         show(address, shown));
+                         show_address(address, shown));
     *out = f.sock;
     return 1;
 }
@@ -292,10 +292,11 @@ static int check_owner(const char *root, const struct sockaddr *address,
 
     if (rc < 0)
         return error_wrap(err, "%s: the server's user is not known",
-                          show(address, shown));
+                          show_address(address, shown));
     if (rc == 0) {
         errno = ECONNREFUSED;
-        return error_set(err, "%s: nobody listens", show(address, shown));
+        return error_set(err, "%s: nobody listens",
+                         show_address(address, shown));
     }
     errno = EPERM;
     if (sock->uid != unknown_uid(root) &&
@@ -303,7 +304,7 @@ static int check_owner(const char *root, const struct sockaddr *address,
          (also != (uid_t) -1 && sock->uid == also)))
         return 0;
     return error_set(err, "%s: uid %lu listens there, not root or this user",
-                     show(address, shown), (unsigned long) sock->uid);
+                     show_address(address, shown), (unsigned long) sock->uid);
 }
 
 /* Waits for the connection. Returns 0, or -1 with errno. */
@@ -336,7 +337,8 @@ int ownsock_connect(const char *root, const struct sockaddr *address,
 
     *stranger = true;
     if (!ownsock_is_loopback(address))
-        return error_set(err, "%s is not this machine", show(address, shown));
+        return error_set(err, "%s is not this machine",
+                         show_address(address, shown));
     if (check_owner(root, address, also, &before, err) < 0) {
         *stranger = errno != ECONNREFUSED;
         return -1;
@@ -345,10 +347,11 @@ int ownsock_connect(const char *root, const struct sockaddr *address,
     fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
                 0);
     if (fd < 0)
-        return error_set(err, "%s: %s", show(address, shown), strerror(errno));
+        return error_set(err, "%s: %s", show_address(address, shown),
+                         strerror(errno));
     if (connect(fd, address, len) < 0 &&
         (errno != EINPROGRESS || finish_connect(fd, limit_ms) < 0)) {
-        error_set(err, "%s: %s", show(address, shown), strerror(errno));
+        error_set(err, "%s: %s", show_address(address, shown), strerror(errno));
         goto fail;
     }
     /* The same socket before and after: the connection is to it. */
@@ -358,7 +361,7 @@ int ownsock_connect(const char *root, const struct sockaddr *address,
     if (after.id != before.id || after.uid != before.uid) {
         *stranger = false; /* a restart; the next try sees one server */
         error_set(err, "%s: another socket listens there now",
-                  show(address, shown));
+                  show_address(address, shown));
         goto fail;
     }
     flags = fcntl(fd, F_GETFL);
@@ -366,7 +369,7 @@ int ownsock_connect(const char *root, const struct sockaddr *address,
         *stranger = false;
         return fd;
     }
-    error_set(err, "%s: %s", show(address, shown), strerror(errno));
+    error_set(err, "%s: %s", show_address(address, shown), strerror(errno));
 fail:
     close(fd);
     return -1;

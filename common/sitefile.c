@@ -661,7 +661,7 @@ static void read_statement(struct loader *ld)
 }
 
 /* Reads the expanded text. -1: there were errors. */
-static int parse(struct loader *ld)
+static int parse_file(struct loader *ld)
 {
     unsigned part = 0;
 
@@ -717,7 +717,7 @@ int sitefile_load(const char *path, enum sitefile_kind kind, bool must_exist,
             report(arg, one.text);
         return -1;
     }
-    rc = parse(&ld);
+    rc = parse_file(&ld);
     if (rc == 0 && take_files(&ld) < 0)
         rc = error_set(err, "out of memory");
     siteflat_fini(&ld.flat);

@@ -141,7 +141,7 @@ static int fail_at(struct reader *r, const struct scan *s, const char *what)
 }
 
 /* Copies the byte at s->p, or a blank for it; line ends stay. */
-static int copy(struct reader *r, struct scan *s, bool blank)
+static int copy_byte(struct reader *r, struct scan *s, bool blank)
 {
     char c = *s->p++;
 
@@ -158,16 +158,16 @@ static int copy_string(struct reader *r, struct scan *s)
 {
     struct scan start = *s;
 
-    if (copy(r, s, false) < 0)
+    if (copy_byte(r, s, false) < 0)
         return -1;
     while (*s->p && *s->p != '"') {
         /* An escaped quote does not end the string. */
-        if (*s->p == '\\' && s->p[1] && copy(r, s, false) < 0)
+        if (*s->p == '\\' && s->p[1] && copy_byte(r, s, false) < 0)
             return -1;
-        if (copy(r, s, false) < 0)
+        if (copy_byte(r, s, false) < 0)
             return -1;
     }
-    return *s->p ? copy(r, s, false)
+    return *s->p ? copy_byte(r, s, false)
                  : fail_at(r, &start, "a string has no end");
 }
 
@@ -179,20 +179,20 @@ static int blank_comment(struct reader *r, struct scan *s)
 
     if (*s->p != '/' || s->p[1] != '*') {
         while (*s->p && *s->p != '\n')
-            if (copy(r, s, true) < 0)
+            if (copy_byte(r, s, true) < 0)
                 return -1;
         return 0;
     }
     /* both bytes, so that the same star cannot also end the comment */
     for (int i = 0; i < 2; i++)
-        if (copy(r, s, true) < 0)
+        if (copy_byte(r, s, true) < 0)
             return -1;
     while (*s->p && strncmp(s->p, "*/", 2) != 0)
-        if (copy(r, s, true) < 0)
+        if (copy_byte(r, s, true) < 0)
             return -1;
     if (!*s->p)
         return fail_at(r, &start, "a comment has no end");
-    return copy(r, s, true) < 0 || copy(r, s, true) < 0 ? -1 : 0;
+    return copy_byte(r, s, true) < 0 || copy_byte(r, s, true) < 0 ? -1 : 0;
 }
 
 /* The path of `@include "path"` at s->p, relative to the file's folder. s->p
@@ -274,7 +274,7 @@ static int copy_text(struct reader *r, struct scan *s)
         else if (line_start && !strncmp(s->p, "@include", 8))
             rc = include(r, s);
         else
-            rc = copy(r, s, false);
+            rc = copy_byte(r, s, false);
         if (rc < 0)
             return -1;
         line_start = c == '\n' || (line_start && (c == ' ' || c == '\t'));
@@ -687,7 +687,7 @@ static void read_root(struct loader *ld, const config_setting_t *root)
 }
 
 /* Parses the expanded text. Mistakes in rows are reported, not returned. */
-static int parse(struct loader *ld, struct jp_error *err)
+static int parse_text(struct loader *ld, struct jp_error *err)
 {
     char where[WHERE_LEN];
     config_t cfg;
@@ -726,7 +726,7 @@ int sitelist_read(const char *path, const struct sitelist_format *format,
     else if (ld.flat.n_files > 1)
         error_set(err, "%s: @include is not allowed here", path);
     else
-        rc = parse(&ld, err);
+        rc = parse_text(&ld, err);
     siteflat_fini(&ld.flat);
     /* Other errors must not look like a missing file. */
     errno = 0;
