@@ -268,8 +268,8 @@ static int take_all(const char *path, const char *text, size_t len,
 }
 
 /* Reads a regular file. Root reads no file that another user could change. */
-static int load(const char *path, char **text, size_t *len,
-                struct jp_error *err)
+static int load_file(const char *path, char **text, size_t *len,
+                     struct jp_error *err)
 {
     int fd = fileio_open_regular(path, true, err), rc = 0;
 
@@ -295,7 +295,7 @@ static int read_file(const char *path, profiler_take *take, void *arg,
     size_t len;
     int rc = -1;
 
-    if (load(path, &text, &len, err) < 0)
+    if (load_file(path, &text, &len, err) < 0)
         return -1;
     root = jsonload_at(JSONLOAD_SETTINGS, path, text, len,
                        JSON_REJECT_DUPLICATES, &why, err);
@@ -327,8 +327,8 @@ static bool has_stamps(void)
 }
 
 /* What a node of this kind can do, as doctor's lines. */
-static int look(const struct jp_plan *plan, backend_note *say, void *arg,
-                struct jp_error *err)
+static int look_at_node(const struct jp_plan *plan, backend_note *say,
+                        void *arg, struct jp_error *err)
 {
     static const char source[] =
         "/sys/devices/system/clocksource/clocksource0/current_clocksource";
@@ -386,7 +386,7 @@ const struct backend backend_clock = {
               .read = read_file},
     .planner = &planner,
     .side = &clock_side,
-    .look = look,
+    .look = look_at_node,
     .check_host = check_host,
     .clocks = clock_probes_read,
 };

@@ -1,10 +1,10 @@
 /* clock_launch.c - what --clock-profile adds to a step: the settings of the
  * probes, their sources, and the key.
  *
- * fill() writes the settings into job.conf, clock_launch_read gets them back on
- * the node, make_block() prints them. With xla=1, XLA's own probes
- * are configured as well: by variables and by a file in the step's directory.
- * The knobs and their names follow XLA's guide to distributed profiling.
+ * fill_conf() writes the settings into job.conf, clock_launch_read gets them
+ * back on the node, make_block() prints them. With xla=1, XLA's own probes are
+ * configured as well: by variables and by a file in the step's directory. The
+ * knobs and their names follow XLA's guide to distributed profiling.
  */
 #include "plugins/clock/clock_launch.h"
 
@@ -366,8 +366,8 @@ static int note_trouble(const struct jp_plan *plan, uint32_t nodes, char **note,
 
 /* A mistake in the settings is no error of the launch: the clocks are not
  * probed then, and a line is added to the note. */
-static int fill(const struct side_step *step, struct jp_jobconf *conf,
-                char **note, struct jp_error *err)
+static int fill_conf(const struct side_step *step, struct jp_jobconf *conf,
+                     char **note, struct jp_error *err)
 {
     const struct plan_side *side = &step->plan->sides[OPTION_CLOCK];
     const struct plan_input *env = step->facts->env;
@@ -674,7 +674,7 @@ static void tell_settings(const struct jp_jobconf *conf,
 const struct launch_side clock_side = {
     .runs = runs,
     .idle = note_idle,
-    .fill = fill,
+    .fill = fill_conf,
     .write = write_xla,
     .describe = describe,
     .block = make_block,

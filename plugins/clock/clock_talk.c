@@ -4,9 +4,10 @@
  * No sockets and no clock here: the caller passes the time, sends packets and
  * hands over what arrives. clock_talk_run starts what is due; clock_talk_take
  * and clock_talk_sent add the times of an exchange, whose bits are collected in
- * `have`; settle ends it and adds its bounds to the window; clock_edge_close
- * lays the window's line. Each neighbour that this node asks is an edge, each
- * one that asks is an answer. Read settle and clock_edge_close first. */
+ * `have`; settle_exchange ends it and adds its bounds to the window;
+ * clock_edge_close lays the window's line. Each neighbour that this node asks
+ * is an edge, each one that asks is an answer. Read settle_exchange and
+ * clock_edge_close first. */
 #include "plugins/clock/clock_work.h"
 
 #include <math.h>
@@ -252,8 +253,8 @@ static int add_bounds(struct clock_edge *e)
 
 /* Ends an exchange that is complete or out of time: adds its bounds if its
  * stamps can be used, and counts it as good or failed. */
-static void settle(struct clock_talk *talk, struct clock_edge *e,
-                   int64_t now_ns)
+static void settle_exchange(struct clock_talk *talk, struct clock_edge *e,
+                            int64_t now_ns)
 {
     struct clock_span *s = &e->span;
     bool whole = (e->have & ASKED_ALL) == ASKED_ALL;
@@ -315,7 +316,7 @@ static int64_t run_edge(struct clock_talk *talk, struct clock_edge *e,
 {
     /* time out first, so that a new exchange can begin in the same call */
     if (e->state == EDGE_SECOND && now_ns - e->begun_ns >= patience_ns(talk, e))
-        settle(talk, e, now_ns);
+        settle_exchange(talk, e, now_ns);
     if (e->state == EDGE_IDLE && e->ready && begins_ns >= e->next_ns)
         begin(talk, e, now_ns);
     if (e->state == EDGE_FIRST && now_ns - e->begun_ns >= talk->spacing_ns &&
@@ -323,7 +324,7 @@ static int64_t run_edge(struct clock_talk *talk, struct clock_edge *e,
         fail(talk, e, LOST, now_ns);
     /* again, for a caller that comes very late */
     if (e->state == EDGE_SECOND && now_ns - e->begun_ns >= patience_ns(talk, e))
-        settle(talk, e, now_ns);
+        settle_exchange(talk, e, now_ns);
     switch (e->state) {
     case EDGE_FIRST:
         return e->begun_ns + talk->spacing_ns;
@@ -537,7 +538,7 @@ int clock_talk_take(struct clock_talk *talk, const struct clock_packet *packet,
             continue;
         take_answer(e, packet, rx_ns);
         if (e->state == EDGE_SECOND && (e->have & ASKED_ALL) == ASKED_ALL)
-            settle(talk, e, now_ns);
+            settle_exchange(talk, e, now_ns);
         return -1;
     }
     return -2;
@@ -573,7 +574,7 @@ void clock_talk_sent(struct clock_talk *talk, uint64_t tag, int64_t tx_ns,
         e->unstamped |= tx_ns == INT64_MIN;
         e->have |= (unsigned) HAVE_T_TX << which;
         if (e->state == EDGE_SECOND && (e->have & ASKED_ALL) == ASKED_ALL)
-            settle(talk, e, now_ns);
+            settle_exchange(talk, e, now_ns);
     }
 }
 

@@ -217,8 +217,8 @@ static int add_knobs(const struct plan_side *side, struct jp_jobconf *conf,
 
 /* Steps: the request, the mode with its refusal, the knobs, then mount,
  * interval and the site's keys. */
-static int fill(const struct side_step *step, struct jp_jobconf *conf,
-                char **note, struct jp_error *err)
+static int fill_conf(const struct side_step *step, struct jp_jobconf *conf,
+                     char **note, struct jp_error *err)
 {
     const struct launch_facts *facts = step->facts;
     const struct jp_plan *plan = step->plan;
@@ -304,6 +304,6 @@ static void set_mount(struct jp_jobconf *conf, const char *ready, char *line,
 const struct launch_side copper_side = {
     .runs = runs,
     .idle = refuse_idle,
-    .fill = fill,
+    .fill = fill_conf,
     .adapt = set_mount,
 };

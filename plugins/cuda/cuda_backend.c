@@ -26,7 +26,7 @@ static const char *const usual[] = {
 };
 
 /* The first file that matches the pattern, into path. */
-static bool find(const char *pattern, char *path, size_t len)
+static bool find_file(const char *pattern, char *path, size_t len)
 {
     glob_t found = {0};
     bool there = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
@@ -49,12 +49,12 @@ static bool find_cupti(char *path, size_t len)
         snprintf(pattern, sizeof(pattern), "%.*s/libcupti.so*", (int) n,
                  folders);
         /* relative folders depend on where the task runs */
-        if (*folders == '/' && find(pattern, path, len))
+        if (*folders == '/' && find_file(pattern, path, len))
             return true;
         folders += n + (folders[n] == ':');
     }
     for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
-        if (find(usual[i], path, len))
+        if (find_file(usual[i], path, len))
             return true;
     return false;
 }
@@ -85,8 +85,8 @@ static const struct jp_knob knobs[] = {
         "1: count CUDA launches, copies, allocations and waits of the tasks")},
     {0}};
 
-static int look(const struct jp_plan *plan, backend_note *say, void *arg,
-                struct jp_error *err)
+static int look_at_node(const struct jp_plan *plan, backend_note *say,
+                        void *arg, struct jp_error *err)
 {
     char line[1024];
     bool usable = can_count(line, sizeof(line));
@@ -103,6 +103,6 @@ const struct backend backend_cuda = {
               .with_samples = true,
               .knobs = knobs},
     .side = &cuda_side,
-    .look = look,
+    .look = look_at_node,
     .check_step = cuda_check_step,
 };

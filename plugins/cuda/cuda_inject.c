@@ -117,7 +117,7 @@ static size_t home(uint64_t at)
 
 /* The slot of the address, or the free slot where it belongs. Ends because the
  * table is never full. */
-static size_t find(uint64_t at)
+static size_t find_slot(uint64_t at)
 {
     size_t i = home(at);
 
@@ -151,14 +151,14 @@ static void empty(size_t i)
 }
 
 /* Remembers an allocation. */
-static void keep(uint64_t at, uint64_t bytes)
+static void keep_allocation(uint64_t at, uint64_t bytes)
 {
     size_t i;
 
     if (!at)
         return;
     pthread_mutex_lock(&lock);
-    i = find(at);
+    i = find_slot(at);
     if (slots[i].at) { /* the address was freed by a call that is not counted */
         live -= slots[i].bytes;
         slots[i].bytes = bytes;
@@ -181,7 +181,7 @@ static uint64_t take_out(uint64_t at)
     if (!at)
         return 0;
     pthread_mutex_lock(&lock);
-    i = find(at);
+    i = find_slot(at);
     if (slots[i].at) {
         bytes = slots[i].bytes;
         live -= bytes;
@@ -455,7 +455,7 @@ static void add_allocation(struct shard *s, struct call call,
 
     add_count(s, CUDA_ALLOCS, 1);
     add_count(s, CUDA_ALLOC_BYTES, bytes);
-    keep(call.what == CALL_CREATE && at ? at | HANDLE : at, bytes);
+    keep_allocation(call.what == CALL_CREATE && at ? at | HANDLE : at, bytes);
 }
 
 /* At the exit of a call. */
@@ -472,7 +472,7 @@ static void leave(struct call call, const struct cupti_callback *data)
             add_count(s, CUDA_ERRORS, 1);
         /* the free has failed: the allocation still exists */
         if (freed && data->params)
-            keep(name_of(call, data->params), freed);
+            keep_allocation(name_of(call, data->params), freed);
         return;
     }
     if (is_copy(call) && data->params)
@@ -698,7 +698,7 @@ static int rank_of(void)
 
 /* Prepares head and name of the file. The name has pid, host and time, because
  * pids are reused and hosts may share the folder. */
-static bool fill(const char *dir)
+static bool fill_file_head(const char *dir)
 {
     uint64_t real_ns = clock_ns(CLOCK_REALTIME);
     char host[CUDA_HOST_MAX] = "";
@@ -842,7 +842,7 @@ int InitializeInjection(void)
     const char *dir = getenv(CUDA_ENV_DIR);
 
     if (!ownfile_may_open() || atomic_flag_test_and_set(&once) || !dir ||
-        *dir != '/' || !fill(dir))
+        *dir != '/' || !fill_file_head(dir))
         return 1;
     if (pthread_atfork(NULL, NULL, after_fork) != 0)
         return 1;

@@ -300,7 +300,7 @@ static bool read_more(struct kineto_lex *lex)
 }
 
 /* The next byte that is not blank, or -1 at the end. */
-static int look(struct kineto_lex *lex)
+static int look_at_byte(struct kineto_lex *lex)
 {
     do {
         while (lex->at < lex->end && is_blank(lex->buf[lex->at]))
@@ -452,7 +452,7 @@ static bool take_distributed(struct kineto_lex *lex)
     int c;
 
     lex->at++;
-    while ((c = look(lex)) >= 0) {
+    while ((c = look_at_byte(lex)) >= 0) {
         struct kineto_text key, text;
         int rc;
 
@@ -482,7 +482,7 @@ static bool take_devices(struct kineto_lex *lex)
     int c;
 
     lex->at++;
-    while ((c = look(lex)) >= 0) {
+    while ((c = look_at_byte(lex)) >= 0) {
         if (c == ']') {
             lex->at++;
             return true;
@@ -533,7 +533,7 @@ static bool find_event(struct kineto_lex *lex, enum kineto_token *token)
 {
     int c;
 
-    while ((c = look(lex)) == ',')
+    while ((c = look_at_byte(lex)) == ',')
         lex->at++;
     if (c == '{')
         return true;
@@ -567,7 +567,7 @@ enum kineto_token kineto_next(struct kineto_lex *lex,
                 return token;
             continue;
         }
-        c = look(lex);
+        c = look_at_byte(lex);
         if (c == '{' && !lex->begun) {
             lex->begun = true;
             lex->at++;

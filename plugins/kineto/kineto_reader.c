@@ -926,8 +926,8 @@ rest:
 }
 
 /* Joins what the file has. 0, -1, or the sink's result. */
-static int settle(struct reading *r, const struct reader_input *in,
-                  const struct reader_sink *sink, struct source_facts *facts)
+static int join_file(struct reading *r, const struct reader_input *in,
+                     const struct reader_sink *sink, struct source_facts *facts)
 {
     struct traced traced = {.pid = -1};
     int64_t from_ns = 0, to_ns = 0;
@@ -962,7 +962,7 @@ static int settle(struct reading *r, const struct reader_input *in,
 
 /* --- the reader ----------------------------------------------------------- */
 
-static ssize_t fill(void *arg, char *buf, size_t cap)
+static ssize_t fill_buffer(void *arg, char *buf, size_t cap)
 {
     return logsource_read(arg, buf, cap, NULL);
 }
@@ -1032,10 +1032,10 @@ static int read_file(void *state, const struct reader_input *in,
     r->groups = (struct keyed) KEYED(struct group);
     r->tracing = tracing_create();
     facts->unit = "event";
-    if (kineto_lex_init(&r->lex, fill, source) == 0 && r->tracing &&
+    if (kineto_lex_init(&r->lex, fill_buffer, source) == 0 && r->tracing &&
         read_events(r, in, facts, &token) == 0) {
         find_owner(r, in->path);
-        rc = settle(r, in, sink, facts);
+        rc = join_file(r, in, sink, facts);
     }
     damage = logsource_damage(source);
     facts->bytes = r->lex.bytes;

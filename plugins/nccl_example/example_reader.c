@@ -67,7 +67,7 @@ static void read_name(struct jp_tracefile *file, const char *path)
 }
 
 /* Gives the trace's reader its bytes, decompressed. */
-static ssize_t fill(void *arg, char *buf, size_t cap)
+static ssize_t fill_buffer(void *arg, char *buf, size_t cap)
 {
     return logsource_read(arg, buf, cap, NULL);
 }
@@ -85,7 +85,7 @@ static int begin(struct jp_tracefile *file, struct jp_logsource *source,
         return -1;
     }
     *file = (struct jp_tracefile){.source = source, .reader = reader};
-    trace_read_init(reader, fill, source);
+    trace_read_init(reader, fill_buffer, source);
     find_host(file, path);
     read_name(file, path);
     return 0;

@@ -4,7 +4,8 @@
  * The first half is the lexer: trace_lex_next() reads one object of the array
  * and keeps the members that are in `keys`. The second half, trace_read_next(),
  * adds up what the events between "b" and "e" of an operation say:
- * take_begin(), take_child(), settle(). example_reader.h describes the format.
+ * take_begin(), take_child(), settle_operation(). example_reader.h describes
+ * the format.
  */
 #include "plugins/nccl_example/example_reader.h"
 
@@ -91,7 +92,7 @@ static void take_byte(struct trace_lex *lex)
 }
 
 /* As peek(), within an object; also AT_END where the object is too long. */
-static int look(struct trace_lex *lex)
+static int peek_inside(struct trace_lex *lex)
 {
     return lex->left ? peek(lex) : AT_END;
 }
@@ -120,7 +121,7 @@ static int skip(struct trace_lex *lex, int also)
 {
     int c;
 
-    while ((c = look(lex)) != AT_END && (is_blank(c) || c == also))
+    while ((c = peek_inside(lex)) != AT_END && (is_blank(c) || c == also))
         step(lex);
     return c;
 }
@@ -163,10 +164,10 @@ static int read_string(struct trace_lex *lex, struct text *text)
     text->len = 0;
     text->cut = false;
     step(lex);
-    while ((c = look(lex)) != '"') {
+    while ((c = peek_inside(lex)) != '"') {
         if (c == '\\') {
             step(lex);
-            c = look(lex);
+            c = peek_inside(lex);
         }
         /* a string does not span lines: the rest of this one is damaged */
         if (c == AT_END || c == '\n')
@@ -186,7 +187,7 @@ static int read_word(struct trace_lex *lex, struct text *text)
 
     text->len = 0;
     text->cut = false;
-    while ((c = look(lex)) != AT_END && !is_blank(c) &&
+    while ((c = peek_inside(lex)) != AT_END && !is_blank(c) &&
            !strchr(",{}[]\":", c)) {
         put_byte(text, c);
         step(lex);
@@ -204,7 +205,7 @@ static int skip_nested(struct trace_lex *lex)
     int c;
 
     do {
-        c = look(lex);
+        c = peek_inside(lex);
         if (c == AT_END)
             return broken(lex, "object without an end");
         if (c == '"') {
@@ -604,7 +605,8 @@ static void take_proxy(struct trace_children *c, const struct trace_fields *f,
 }
 
 /* Decides how long the operation took, closes it and copies it to *out. */
-static void settle(struct trace_reader *r, bool ended, struct trace_op *out)
+static void settle_operation(struct trace_reader *r, bool ended,
+                             struct trace_op *out)
 {
     const struct trace_children *c = &r->children;
     struct trace_op *op = &r->op;
@@ -707,13 +709,13 @@ static bool take_event(struct trace_reader *r, struct trace_op *out,
         if (!time_ns(f)) /* never ended: the time is an old one */
             r->children.ce_ns = 0;
         if (was_open)
-            settle(r, true, out);
+            settle_operation(r, true, out);
         return was_open;
     }
     /* a begin: close the open operation, then open this one if it is good */
     why = take_begin(r, &next);
     if (was_open)
-        settle(r, false, out);
+        settle_operation(r, false, out);
     r->is_open = !why;
     r->op = next;
     r->children = (struct trace_children){.ce_ns = ce_time_ns(f)};
@@ -752,7 +754,7 @@ enum trace_status trace_read_next(struct trace_reader *r, struct trace_op *out)
     /* the end of the file; an open operation is its last one */
     r->cut = !r->lex.closed;
     if (r->is_open) {
-        settle(r, false, out);
+        settle_operation(r, false, out);
         return TRACE_OP;
     }
     return token == TRACE_FAILED ? TRACE_OP_FAILED : TRACE_OP_END;

@@ -185,8 +185,9 @@ static double spare_us(const struct kind *kind, uint64_t ring,
 }
 
 /* Returns how many of a run's operations are written. */
-static uint64_t keep(const struct plan_side *side, const struct kind *kind,
-                     uint64_t ring, const struct inspector_plan *p)
+static uint64_t count_written(const struct plan_side *side,
+                              const struct kind *kind, uint64_t ring,
+                              const struct inspector_plan *p)
 {
     uint64_t ops =
         num_mul(plan_number(side, kind->knob), plan_number(side, "iterations"));
@@ -246,10 +247,10 @@ static void forecast(const struct plan_side *side, const struct kinds *kinds,
         p->spare_us = fmin(p->spare_us, spare_us(kinds->p2p, p->p2p_ring, p));
     if (p->never)
         return;
-    p->kept_ops = keep(side, kinds->colls, p->ring, p);
+    p->kept_ops = count_written(side, kinds->colls, p->ring, p);
     if (kinds->p2p)
-        p->kept_ops =
-            num_add(p->kept_ops, keep(side, kinds->p2p, p->p2p_ring, p));
+        p->kept_ops = num_add(p->kept_ops,
+                              count_written(side, kinds->p2p, p->p2p_ring, p));
 }
 
 /* Sizes a release with rings. Returns -1 if not even the smallest fit. */

@@ -394,7 +394,7 @@ static bool take_base(struct parse *p, bool p2p)
 }
 
 /* Reads a whole line. */
-static enum inspector_line parse(struct parse *p)
+static enum inspector_line parse_whole(struct parse *p)
 {
     struct record *out = p->record;
     unsigned kinds;
@@ -449,7 +449,7 @@ static enum inspector_line reader_parse(struct inspector_reader *reader,
     reader->why[0] = '\0';
     reader->has_header = true; /* of a line that cannot be read: not known */
     *out = (struct record){.pid = -1};
-    kind = parse(&p);
+    kind = parse_whole(&p);
     if (kind == INSPECTOR_BAD && !badkind_is_text(line, len))
         reader->bad = JP_BAD_BYTES;
     return kind;
@@ -545,7 +545,7 @@ void loglines_fini(struct jp_loglines *lines)
 
 /* Moves the rest to the front and reads a block after it. Of a line that is too
  * long nothing is kept. Returns 0, or -1 with err. */
-static int fill(struct jp_loglines *lines, struct jp_error *err)
+static int fill_lines(struct jp_loglines *lines, struct jp_error *err)
 {
     size_t rest = lines->end - lines->start;
     ssize_t n;
@@ -603,7 +603,7 @@ enum loglines_kind loglines_next(struct jp_loglines *lines, const char **text,
         if (lines->eof || (lines->stop && atomic_load(lines->stop)))
             return LOGLINES_END;
         looked = at - lines->start; /* not to be searched again */
-        if (fill(lines, err) < 0) {
+        if (fill_lines(lines, err) < 0) {
             lines->eof = true;
             lines->start = lines->end = 0;
             lines->skipping = false;
@@ -618,7 +618,8 @@ enum loglines_kind loglines_next(struct jp_loglines *lines, const char **text,
 
 /* At most MOST records of one batch are held. Where they begin depends on the
  * first one's series (STARTS places), so that series which alternate find their
- * texts there already (copy). LEAST_US: shorter times are not compared. */
+ * texts there already (copy_record). LEAST_US: shorter times are not compared.
+ */
 enum { MOST = 128, LEAST_US = 20, STARTS = 8 };
 
 /* A record with its own texts. */
@@ -654,7 +655,7 @@ void neighbours_destroy(struct neighbours *neighbours)
 }
 
 /* Copies a text to `to`, cut to size, and lets it point there. */
-static void keep(struct record_text *text, char *to, size_t size)
+static void keep_text(struct record_text *text, char *to, size_t size)
 {
     size_t len = text->len < size ? text->len : size - 1;
 
@@ -665,7 +666,7 @@ static void keep(struct record_text *text, char *to, size_t size)
 
 /* Copies a record. Records of one series have the same texts, so those of the
  * record that was here before are often right already. */
-static void copy(struct line *line, const struct record *record)
+static void copy_record(struct line *line, const struct record *record)
 {
     struct record *r = &line->record;
 
@@ -681,10 +682,10 @@ static void copy(struct line *line, const struct record *record)
         return;
     }
     *r = *record;
-    keep(&r->id, line->id, sizeof(line->id));
-    keep(&r->name, line->name, sizeof(line->name));
-    keep(&r->host, line->host, sizeof(line->host));
-    keep(&r->func, line->func, sizeof(line->func));
+    keep_text(&r->id, line->id, sizeof(line->id));
+    keep_text(&r->name, line->name, sizeof(line->name));
+    keep_text(&r->host, line->host, sizeof(line->host));
+    keep_text(&r->func, line->func, sizeof(line->func));
 }
 
 /* Returns whether two texts have the same bytes. */
@@ -766,7 +767,7 @@ int neighbours_add(struct neighbours *neighbours, const struct record *record)
     /* the first of a batch chooses the place for all */
     if (!neighbours->n)
         neighbours->held = &neighbours->lines[record->series % STARTS];
-    copy(&neighbours->held[neighbours->n++], record);
+    copy_record(&neighbours->held[neighbours->n++], record);
     return rc;
 }
 

@@ -990,7 +990,7 @@ static inline SWAR_INLINE bool take_fields(struct inspector_cache *cache,
 /* Sets the fields that the parts have, one by one: clearing the whole struct
  * would cost a tenth of all time. A field that is added to struct record must
  * be set here or after this. */
-static inline void fill(struct record *out, const struct cache_mid *mid)
+static inline void fill_record(struct record *out, const struct cache_mid *mid)
 {
     out->func = mid->func_text;
     out->algo = mid->algo;
@@ -1030,7 +1030,7 @@ take_parts(struct inspector_cache *cache, const char *p, const char *end,
     mid = find_mid(cache, 0, &p, end);
     if (!mid)
         return NULL;
-    fill(out, mid);
+    fill_record(out, mid);
     fill_place(out, head, mid);
     if (!(mid->p2p ? take_fields(cache, true, &p, end, out)
                    : take_fields(cache, false, &p, end, out)))
@@ -1046,7 +1046,7 @@ take_parts(struct inspector_cache *cache, const char *p, const char *end,
 enum { NEAR = 12 * CACHE_PART_BYTES };
 
 /* What is derived from other fields. */
-static inline void settle(struct record *out)
+static inline void set_derived(struct record *out)
 {
     out->exec_unknown = !out->exec_us;
     if (!out->n_ranks) { /* sizes unknown: no bandwidth */
@@ -1067,7 +1067,7 @@ static inline SWAR_INLINE const char *take_line(struct inspector_cache *cache,
 
     if (!head)
         return NULL;
-    settle(out);
+    set_derived(out);
     return take_tail(cache, &head->tail, tail, end, out);
 }
 
@@ -1101,12 +1101,12 @@ static RARE const char *take_payload(struct inspector_reader *reader,
               : take_numbers(cache, batch->place, p, end, out, &tail);
     if (!mid)
         return NULL;
-    fill(out, mid);
+    fill_record(out, mid);
     out->series = batch->head ? cache->generation +
                                     (uint64_t) (batch->head - 1) * CACHE_MIDS +
                                     mid->series
                               : 0;
-    settle(out);
+    set_derived(out);
     return take_tail(cache, &cache->batch_tail, tail, end, out);
 }
 

@@ -164,7 +164,7 @@ struct digits {
     uint64_t high, low;
 };
 
-static inline struct digits load(const char *p)
+static inline struct digits load_digits(const char *p)
 {
     struct digits d;
 
@@ -188,13 +188,13 @@ static inline uint64_t value(struct digits d)
 struct reader_stamps reader_stamps_mapped(const char *text,
                                           const struct stamps_map *map)
 {
-    struct digits first = load(text + map->start[0]);
+    struct digits first = load_digits(text + map->start[0]);
     /* `least` is the smallest stop, only to find a leading 0 */
-    struct digits last = load(text + map->stop[0]), least = last;
+    struct digits last = load_digits(text + map->stop[0]), least = last;
 
     for (unsigned i = 1; i < map->n; i++) {
-        struct digits start = load(text + map->start[i]);
-        struct digits stop = load(text + map->stop[i]);
+        struct digits start = load_digits(text + map->start[i]);
+        struct digits stop = load_digits(text + map->stop[i]);
 
         if (less(start, first))
             first = start;

@@ -1,8 +1,9 @@
 /* launches.c - the time of operations that one kernel launch did together.
  *
- * launches_add() holds records. When there are many, settle() sorts them by
- * launch, share_launch() divides each launch's time, and hand_over() passes on
- * those that are complete, in the file's order. launches.h has the rules.
+ * launches_add() holds records. When there are many, settle_launches() sorts
+ * them by launch, share_launch() divides each launch's time, and hand_over()
+ * passes on those that are complete, in the file's order. launches.h has the
+ * rules.
  */
 #include "plugins/nccl_recorder/launches.h"
 
@@ -270,7 +271,7 @@ static int hand_over(struct launches *l)
 
 /* Divides and hands over all launches that began before limit_ns. Returns 0, -1
  * without memory, or the result of take. */
-static int settle(struct launches *l, uint64_t limit_ns)
+static int settle_launches(struct launches *l, uint64_t limit_ns)
 {
     size_t length;
 
@@ -304,10 +305,11 @@ static int reserve_held(struct launches *l)
  * limit. */
 static int settle_old(struct launches *l)
 {
-    int rc = settle(l, l->newest_ns > HOLD_NS ? l->newest_ns - HOLD_NS : 0);
+    int rc =
+        settle_launches(l, l->newest_ns > HOLD_NS ? l->newest_ns - HOLD_NS : 0);
 
     if (rc == 0 && l->n > MOST_HELD / 2)
-        rc = settle(l, UINT64_MAX);
+        rc = settle_launches(l, UINT64_MAX);
     l->until = l->n < FIRST_HELD / 2 ? FIRST_HELD : 2 * l->n;
     return rc;
 }
@@ -340,5 +342,5 @@ int launches_add(struct launches *l, const struct jpr_op *op,
 
 int launches_flush(struct launches *l)
 {
-    return settle(l, UINT64_MAX);
+    return settle_launches(l, UINT64_MAX);
 }

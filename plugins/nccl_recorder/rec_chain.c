@@ -63,7 +63,7 @@ static const char *reason(void)
 }
 
 /* Loads a library as NCCL does: by its path, else by its short name. */
-static void *load(const char *name)
+static void *load_library(const char *name)
 {
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     char path[256];
@@ -109,7 +109,7 @@ const char *rec_chain_open(int version)
         refuse(name, "not loaded: the program has more rights than its user");
         return reason();
     }
-    library = load(name);
+    library = load_library(name);
     if (!library) {
         const char *fault = dlerror();
 

@@ -258,7 +258,8 @@ static const char *chain_note; /* NULL: none */
 /* Parses decimal digits and nothing else. Returns 0, or -1 if the number is out
  * of range. Not strtoull: its newest symbol version would keep the library out
  * of older containers. */
-static int parse(const char *text, uint64_t min, uint64_t max, uint64_t *out)
+static int parse_number(const char *text, uint64_t min, uint64_t max,
+                        uint64_t *out)
 {
     uint64_t value = 0;
 
@@ -330,10 +331,10 @@ static void read_settings(struct jp_rec_settings *settings, int interface)
         const char *text = getenv(knob->name);
 
         *out = knob->fallback; /* stays after a bad value */
-        if (text && parse(text, knob->min, knob->max, out) < 0)
+        if (text && parse_number(text, knob->min, knob->max, out) < 0)
             note_ignored(knob->name, text, knob->min, knob->max);
     }
-    if (net && parse(net, 0, 1, &value) < 0)
+    if (net && parse_number(net, 0, 1, &value) < 0)
         note_ignored("JOBPROF_RECORDER_NET", net, 0, 1);
     settings->net = value == 1;
     kernels = read_kernels();
@@ -478,8 +479,9 @@ static int64_t env_number(const char *name)
     const char *text = getenv(name);
     uint64_t value;
 
-    return text && parse(text, 0, INT32_MAX, &value) == 0 ? (int64_t) value
-                                                          : -1;
+    return text && parse_number(text, 0, INT32_MAX, &value) == 0
+               ? (int64_t) value
+               : -1;
 }
 
 /* Returns the id of this boot of the kernel, or "". */
@@ -510,7 +512,7 @@ static uint64_t pid_namespace(void)
     if (!at)
         return 0;
     link[strcspn(link, "]")] = '\0';
-    return parse(at + 1, 0, UINT64_MAX, &inode) == 0 ? inode : 0;
+    return parse_number(at + 1, 0, UINT64_MAX, &inode) == 0 ? inode : 0;
 }
 
 /* Returns the process's start time in ticks after boot, or 0. It shows whether
@@ -535,7 +537,7 @@ static uint64_t start_time(void)
         return 0;
     at++;
     at[strcspn(at, " ")] = '\0';
-    return parse(at, 0, UINT64_MAX, &start) == 0 ? start : 0;
+    return parse_number(at, 0, UINT64_MAX, &start) == 0 ? start : 0;
 }
 
 /* Adds the variables that are set, and the notes. */
@@ -577,7 +579,7 @@ static void fill_pids(struct jpr_process *process)
         end = at + strcspn(at, "\t ");
         if (*end)
             *end++ = '\0';
-        if (parse(at, 1, INT32_MAX, &process->pids[process->n_pids]) < 0)
+        if (parse_number(at, 1, INT32_MAX, &process->pids[process->n_pids]) < 0)
             return;
         process->n_pids++;
         at = end;

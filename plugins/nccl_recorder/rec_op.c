@@ -424,7 +424,7 @@ static void count_lost(const struct jp_rec_facts *facts)
 }
 
 /* Copies the operation as it is now. */
-static void copy(struct jp_rec_op *op, struct jp_rec_record *record)
+static void copy_operation(struct jp_rec_op *op, struct jp_rec_record *record)
 {
     int i;
 
@@ -477,7 +477,7 @@ static void finish(struct jp_rec_op *op, uint64_t state)
     if (state & JP_REC_LOOSE)
         count_loose(thread, -1);
     if (record) {
-        copy(op, record);
+        copy_operation(op, record);
         if (state & JP_REC_CUT_SHORT)
             record->facts.flags |= JP_REC_INCOMPLETE;
         if (state & JP_REC_OVERTAKEN)
@@ -772,7 +772,7 @@ bool rec_op_look(uint32_t index, struct jp_rec_record *record)
 
     if (!(state & JP_REC_LIVE))
         return false;
-    copy(op, record);
+    copy_operation(op, record);
     if (is_unsure(state))
         record->facts.flags |= JP_REC_UNTIMED;
     return rec_op_is(rec_op_state(op), state);

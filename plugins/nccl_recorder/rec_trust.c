@@ -421,10 +421,10 @@ static enum jp_rec_stamp take_stale(struct jp_rec_trust *trust)
 }
 
 /* Judges the first stamp of a launch on the connection. */
-static enum jp_rec_stamp compare(struct jp_rec_trust *trust,
-                                 struct jp_rec_channel *c,
-                                 const struct jp_rec_place *place, bool late,
-                                 uint64_t gpu_ns)
+static enum jp_rec_stamp compare_stamp(struct jp_rec_trust *trust,
+                                       struct jp_rec_channel *c,
+                                       const struct jp_rec_place *place,
+                                       bool late, uint64_t gpu_ns)
 {
     uint64_t start = atomic_load_explicit(&c->start_ns, memory_order_relaxed);
     uint64_t stop = atomic_load_explicit(&c->stop_ns, memory_order_relaxed);
@@ -489,7 +489,7 @@ static enum jp_rec_stamp take_start(struct jp_rec_trust *trust,
     check_unproven(trust, c, place, gpu_ns);
     /* operations of one launch share their stamps: compare only the first */
     if (last != place->launch) {
-        stamp = compare(trust, c, place, late, gpu_ns);
+        stamp = compare_stamp(trust, c, place, late, gpu_ns);
         if (stamp == JP_REC_STALE)
             return stamp;
         atomic_store_explicit(&c->launch, place->launch, memory_order_relaxed);

@@ -429,7 +429,7 @@ static void refuse_times(struct waiting_times *t)
 /* Settles the times if something shows by now whose they are, or if nothing
  * will (end). Reports since then may prove them and overrun others, so what is
  * proven is looked at first. */
-static void settle(struct waiting_times *t, bool end)
+static void settle_waiting(struct waiting_times *t, bool end)
 {
     const struct jp_rec_trust *trust = &rec_comm_at(t->comm)->trust;
     const struct jpr_times times = t->times;
@@ -470,7 +470,7 @@ static void settle_times(bool all)
                    atomic_load_explicit(&comm->finalized, memory_order_acquire);
 
         if (t->times.number && (end || comm->has_proof))
-            settle(t, end);
+            settle_waiting(t, end);
     }
     while (later.first < later.next && !waiting_at(later.first)->times.number)
         later.first++;
@@ -493,7 +493,7 @@ static void keep_times(const struct jp_rec_record *r, struct jpr_op *op)
 
     if (later.next - later.first == JPR_MAX_LATER) {
         if (t->times.number)
-            settle(t, true);
+            settle_waiting(t, true);
         later.first++;
     }
     op->later = later.next++;

@@ -159,8 +159,8 @@ static int look_place(backend_note *say, void *arg, struct jp_error *err)
 }
 
 /* What a node of this kind can do, as doctor's lines. */
-static int look(const struct jp_plan *plan, backend_note *say, void *arg,
-                struct jp_error *err)
+static int look_at_node(const struct jp_plan *plan, backend_note *say,
+                        void *arg, struct jp_error *err)
 {
     static const char old[] =
         "nsys: this Slurm cannot put nsys before a program (23.11 and later "
@@ -220,5 +220,5 @@ const struct backend backend_nsys = {
               .variables = variables},
     .planner = &planner,
     .side = &nsys_side,
-    .look = look,
+    .look = look_at_node,
 };

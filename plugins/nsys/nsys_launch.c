@@ -204,8 +204,8 @@ static bool wants_nsys(const struct jp_plan *plan)
 }
 
 /* The request is stored even if nsys cannot run, for the report. */
-static int fill(const struct side_step *step, struct jp_jobconf *conf,
-                char **note, struct jp_error *err)
+static int fill_conf(const struct side_step *step, struct jp_jobconf *conf,
+                     char **note, struct jp_error *err)
 {
     const struct plan_side *side = &step->plan->sides[OPTION_NSYS];
 
@@ -256,7 +256,7 @@ const struct launch_side nsys_side = {
     .check = check,
     .runs = runs,
     .idle = note_idle,
-    .fill = fill,
+    .fill = fill_conf,
     .takes_cupti = takes_cupti,
     .wrapper = NSYS_WRAP_NAME,
     .describe = describe,

@@ -321,8 +321,8 @@ static const struct backend_runner runner = {
 /* --- doctor --------------------------------------------------------------- */
 
 /* Checks on this host, one line each. */
-static int look(const struct jp_plan *plan, backend_note *say, void *arg,
-                struct jp_error *err)
+static int look_at_node(const struct jp_plan *plan, backend_note *say,
+                        void *arg, struct jp_error *err)
 {
     return say(arg, false, "null: needs no library", err);
 }
@@ -342,5 +342,5 @@ const struct backend backend_null = {
     .runner = &runner,
     /* A profiler of NCCL has no .side and no .about.form: they are of an option
      * of its own. A folder that only adds knobs to an option has no words. */
-    .look = look,
+    .look = look_at_node,
 };

@@ -64,8 +64,8 @@ static const struct jp_policy_row policy[] = {
 
 /* What a node of this kind can measure. No library is loaded, because a driver
  * may hang. */
-static int look(const struct jp_plan *plan, backend_note *say, void *arg,
-                struct jp_error *err)
+static int look_at_node(const struct jp_plan *plan, backend_note *say,
+                        void *arg, struct jp_error *err)
 {
     const struct plan_side *side = &plan->sides[OPTION_UTIL];
     uint64_t us = side->grammar ? plan_number(side, "period") : 0;
@@ -99,7 +99,7 @@ const struct backend backend_util = {
               .policy = policy},
     .planner = &planner,
     .side = &util_side,
-    .look = look,
+    .look = look_at_node,
 };
 
 extern const struct backend backend_util;

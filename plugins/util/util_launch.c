@@ -69,8 +69,8 @@ static uint32_t period_ms_of(const struct jp_plan *plan)
 }
 
 /* The period is decided first: mode and period depend on it. */
-static int fill(const struct side_step *step, struct jp_jobconf *conf,
-                char **note, struct jp_error *err)
+static int fill_conf(const struct side_step *step, struct jp_jobconf *conf,
+                     char **note, struct jp_error *err)
 {
     const struct plan_side *side = &step->plan->sides[OPTION_UTIL];
 
@@ -110,6 +110,6 @@ static void describe(const struct jp_jobconf *conf, char *buf, size_t len)
 
 const struct launch_side util_side = {
     .runs = runs,
-    .fill = fill,
+    .fill = fill_conf,
     .describe = describe,
 };
