@@ -218,7 +218,7 @@ static bool copy_bytes(struct taking *t, int from, int to)
 /* Copies the whole file or nothing: a partial copy would look like everything
  * that was written. O_NONBLOCK and O_NOFOLLOW, because the entry may have been
  * replaced since it was examined. */
-static bool copy(struct taking *t, const char *name)
+static bool copy_file(struct taking *t, const char *name)
 {
     int from = openat(dirfd(t->folder), name,
                       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -242,7 +242,7 @@ static bool take_file(struct taking *t, const char *name)
 {
     if (linkat(dirfd(t->folder), name, t->raw, name, 0) == 0)
         return true;
-    return errno == EEXIST || copy(t, name);
+    return errno == EEXIST || copy_file(t, name);
 }
 
 /* Reads the process ids from tasks.jsonl. If the file is missing, t->tasks

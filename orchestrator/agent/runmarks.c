@@ -91,7 +91,7 @@ char *runmark_text(const char *dir, const char *node, enum runmark mark)
 
 /* Splits the name of a file in run/ into node and mark. The first *len bytes
  * are the node's name. RUNMARKS: not a mark of a node. */
-static enum runmark parse(const char *name, size_t *len)
+static enum runmark parse_mark(const char *name, size_t *len)
 {
     char node[JP_STEPDIR_NAME_MAX + 1];
     size_t n = strlen(name);
@@ -127,7 +127,7 @@ void runmarks_count(const char *dir, uint32_t n[RUNMARKS])
     /* Without run/, all counts are 0. */
     memset(n, 0, RUNMARKS * sizeof(*n));
     while (folder && (entry = readdir(folder))) {
-        enum runmark mark = parse(entry->d_name, &len);
+        enum runmark mark = parse_mark(entry->d_name, &len);
 
         if (mark < RUNMARKS)
             n[mark]++;
@@ -167,7 +167,7 @@ void runmarks_each(const char *dir, enum runmark mark,
                 : 0;
 
     for (int i = 0; i < n; i++) {
-        if (parse(list[i]->d_name, &len) == mark)
+        if (parse_mark(list[i]->d_name, &len) == mark)
             tell_one(path, list[i]->d_name, len, tell, arg);
         free(list[i]);
     }

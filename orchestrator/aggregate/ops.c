@@ -85,7 +85,7 @@ static const unsigned parts_of[OPS_COLUMNS] = {
 };
 
 /* Reads eight bytes, little-endian. */
-static uint64_t load(const uint8_t *from)
+static uint64_t load_word(const uint8_t *from)
 {
     uint64_t v;
 
@@ -159,7 +159,7 @@ static const uint8_t *view_column(const uint8_t *in, size_t n,
     unsigned width = *in & 15, base = *in >> 4;
 
     *view = (struct view){.at = in + 2 + base,
-                          .least = load(in + 2) & mask_of(base),
+                          .least = load_word(in + 2) & mask_of(base),
                           .mask = mask_of(width),
                           .width = width,
                           .shift = in[1]};
@@ -224,7 +224,8 @@ static void take_column(enum column column, const struct view *view, size_t n,
         }                                                                      \
         for (size_t i = 0; c.width && i < n; i++) {                            \
             const uint64_t V =                                                 \
-                c.least + ((load(c.at + i * c.width) & c.mask) << c.shift);    \
+                c.least +                                                      \
+                ((load_word(c.at + i * c.width) & c.mask) << c.shift);         \
                                                                                \
             o[i].member = (value);                                             \
         }                                                                      \

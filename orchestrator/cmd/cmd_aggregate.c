@@ -525,7 +525,7 @@ static void take_environment(struct arguments *a)
 }
 
 /* Returns -1 to continue, otherwise an exit status. */
-static int parse(int argc, char **argv, struct arguments *a)
+static int parse_arguments(int argc, char **argv, struct arguments *a)
 {
     struct jp_error err;
     int rc;
@@ -863,7 +863,7 @@ int cmd_aggregate(int argc, char **argv)
     struct jp_insight *insight = NULL;
     struct jp_error err = {""};
     struct step step = {.nodes = NULL};
-    int rc = parse(argc, argv, &a), failed;
+    int rc = parse_arguments(argc, argv, &a), failed;
 
     if (rc < 0)
         rc = load_expectation(&a);

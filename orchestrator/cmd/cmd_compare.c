@@ -125,7 +125,7 @@ static bool is_better(const struct search *s, const struct facts *f,
 
 /* Looks at a step's report. Without one it is skipped. Returns -1 without
  * memory. */
-static int look(struct search *s, const char *dir)
+static int look_at_step(struct search *s, const char *dir)
 {
     int64_t off_us;
     struct facts f;
@@ -169,7 +169,7 @@ static int look_beside(struct search *s, const char *step_dir)
     if (path)
         rc = cmd_inputs_jobs(path, &dirs, &n);
     for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = look(s, dirs[i]);
+        rc = look_at_step(s, dirs[i]);
     nodelist_free(dirs, n);
     free(path);
     return rc;
@@ -208,7 +208,7 @@ static int look_in_commands(struct search *s, const struct jp_sitefile *site)
         if (s->jobs[i] &&
             cmd_inputs_steps(s->jobs[i], s->config, &dirs, &n, NULL) == 0)
             for (size_t k = 0; rc == 0 && k < n; k++)
-                rc = look(s, dirs[k]);
+                rc = look_at_step(s, dirs[k]);
         nodelist_free(dirs, n);
     }
     for (size_t i = 0; i < JOBS_LOOKED; i++)
@@ -334,8 +334,8 @@ static const struct cmd_options command_line = {
 /* Loads the summary of the step that word means, which must be a single one.
  * Returns an exit status. Free *summary, zeros before, with summary_file_fini.
  */
-static int load(const char *word, const char *config,
-                struct summary_file *summary)
+static int load_step(const char *word, const char *config,
+                     struct summary_file *summary)
 {
     struct jp_error err = {""};
     char **dirs = NULL;
@@ -368,9 +368,9 @@ static int exit_status(const struct jp_comparison *what,
 
 /* Compares and prints. baseline: replaces A's summary, or NULL. Returns an exit
  * status. */
-static int compare(const struct arguments *a,
-                   const struct summary_file sides[2],
-                   const struct jp_baseline *baseline)
+static int compare_summaries(const struct arguments *a,
+                             const struct summary_file sides[2],
+                             const struct jp_baseline *baseline)
 {
     const struct jp_comparison what = {.a = baseline ? NULL : &sides[0],
                                        .baseline = baseline,
@@ -482,11 +482,11 @@ int cmd_compare(int argc, char **argv)
     /* only A may be a baseline: B is the step in question */
     based = is_file(a.words[0]);
     rc = based ? load_baseline(a.words[0], &baseline)
-               : load(a.words[0], a.config, &sides[0]);
+               : load_step(a.words[0], a.config, &sides[0]);
     if (rc == JP_EXIT_OK)
-        rc = load(a.words[1], a.config, &sides[1]);
+        rc = load_step(a.words[1], a.config, &sides[1]);
     if (rc == JP_EXIT_OK)
-        rc = compare(&a, sides, based ? &baseline : NULL);
+        rc = compare_summaries(&a, sides, based ? &baseline : NULL);
     baseline_fini(&baseline);
     summary_file_fini(&sides[0]);
     summary_file_fini(&sides[1]);

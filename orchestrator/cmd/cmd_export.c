@@ -163,7 +163,7 @@ static int usage(const char *what)
 }
 
 /* Returns -1 to continue, otherwise an exit status. */
-static int parse(int argc, char **argv, struct arguments *a)
+static int parse_arguments(int argc, char **argv, struct arguments *a)
 {
     char text[256];
     int rc;
@@ -335,7 +335,7 @@ int cmd_export(int argc, char **argv)
     struct export_done done = {0};
     struct arguments a = {.format = NULL};
     struct jp_error err = {""};
-    int rc = parse(argc, argv, &a);
+    int rc = parse_arguments(argc, argv, &a);
 
     if (rc >= 0)
         return rc;

@@ -35,7 +35,8 @@ static int value_of(const struct cmd_options *o, size_t i)
 }
 
 /* Returns the row with that value, the row of --help, or NULL. */
-static const struct cmd_option *find(const struct cmd_options *o, int value)
+static const struct cmd_option *find_option(const struct cmd_options *o,
+                                            int value)
 {
     for (size_t i = 0; i < o->n_rows; i++)
         if (value_of(o, i) == value)
@@ -105,7 +106,7 @@ static int refuse_word(const struct option *longs, const char *word,
 static int refuse(const struct cmd_options *o, const struct option *longs,
                   int c, const char *word, struct jp_error *err)
 {
-    const struct cmd_option *row = find(o, optopt);
+    const struct cmd_option *row = find_option(o, optopt);
 
     if (row && c == ':')
         return error_set(err, "--%s needs a value: %s", row->name, row->value);
@@ -160,7 +161,7 @@ int cmd_options_read(const struct cmd_options *o, int argc, char **argv,
     optind = 0;
     opterr = 0;
     while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-        const struct cmd_option *row = find(o, c);
+        const struct cmd_option *row = find_option(o, c);
 
         if (row == &help_row)
             return 1;

@@ -112,7 +112,7 @@ static int usage(const char *what)
 }
 
 /* Returns -1 to continue, otherwise an exit status. */
-static int parse(int argc, char **argv, struct arguments *a)
+static int parse_arguments(int argc, char **argv, struct arguments *a)
 {
     int rc = cmd_options_parse(&command_line, argc, argv, a);
 
@@ -435,7 +435,7 @@ int cmd_show(int argc, char **argv)
     struct cmd_inputs inputs = {.command = "show"};
     struct arguments a = {.filter = {.rank = -1}};
     struct jp_error err;
-    int rc = parse(argc, argv, &a);
+    int rc = parse_arguments(argc, argv, &a);
 
     if (rc >= 0)
         return rc;

@@ -14,7 +14,7 @@
 #include "common/quote.h"
 
 /* The node's agent.json, or NULL. The caller releases it. */
-static json_t *load(const char *step_dir, const char *node)
+static json_t *load_agent(const char *step_dir, const char *node)
 {
     char *path = text_format("%s/nodes/%s/agent.json", step_dir, node);
     char *text = NULL;
@@ -130,8 +130,8 @@ void agents_load(const char *step_dir, const struct jp_nodes *nodes,
 {
     *out = (struct jp_agents){0};
     for (size_t i = 0; nodes && i < nodes->n_nodes; i++) {
-        json_t *root = load(nodes_step_dir(&nodes->nodes[i], step_dir),
-                            nodes->nodes[i].name);
+        json_t *root = load_agent(nodes_step_dir(&nodes->nodes[i], step_dir),
+                                  nodes->nodes[i].name);
 
         if (json_is_object(root))
             take_record(out, nodes->nodes[i].name, root, period_ms);

@@ -46,7 +46,7 @@ static const struct {
 
 /* Splits the line in place and parses its fields. Returns the number of fields,
  * or 0 if the line is malformed. */
-static int parse(char *line, int64_t field[FIELDS])
+static int parse_line(char *line, int64_t field[FIELDS])
 {
     int n = 0;
 
@@ -72,7 +72,7 @@ int tasklines_convert(struct jp_lines *in, const char *path, uint32_t *bad,
     if (fileio_temp_open(&file, path, err) < 0)
         return -1;
     while (lines_next(in, &line, &len, NULL) > 0) {
-        int got = parse(line, field);
+        int got = parse_line(line, field);
 
         dropped += got == 0;
         for (int i = 0; i < got; i++)

@@ -37,8 +37,8 @@ struct jp_node_step {
 
 /* Reads and parses <folder>/<name>, which must be an object. NULL with errno
  * ENOENT: the file does not exist; with another errno: err. */
-static json_t *load(const char *folder, const char *name,
-                    enum jsonload_kind kind, struct jp_error *err)
+static json_t *load_object(const char *folder, const char *name,
+                           enum jsonload_kind kind, struct jp_error *err)
 {
     char *path = text_format("%s/%s", folder, name);
     char *text = NULL;
@@ -84,7 +84,7 @@ static char *get_text(const json_t *json, const char *key)
 static int record(const char *folder, struct jp_node *node,
                   struct jp_node_step *step, struct jp_error *err)
 {
-    json_t *json = load(folder, "node.json", JSONLOAD_NODE, err);
+    json_t *json = load_object(folder, "node.json", JSONLOAD_NODE, err);
     int rc = 0;
 
     if (!json)
@@ -288,7 +288,7 @@ static int noderead_ends(const char *folder, const struct endfile *file,
 static int manifest(const char *folder, struct jp_node *node,
                     struct jp_error *err)
 {
-    json_t *json = load(folder, "manifest", JSONLOAD_MANIFEST, err);
+    json_t *json = load_object(folder, "manifest", JSONLOAD_MANIFEST, err);
     uint64_t before = node->oom_kills, after;
     const json_t *file;
     size_t i;
@@ -320,7 +320,7 @@ static int read_plugin(const char *folder, struct jp_node *node,
         [JP_OTHER_MODULE] = "module",
         [JP_OTHER_PROLOG] = "prolog",
         [JP_OTHER_PROGRAM] = "program"};
-    json_t *json = load(folder, "plugin.json", JSONLOAD_LINE, err);
+    json_t *json = load_object(folder, "plugin.json", JSONLOAD_LINE, err);
     const char *by, *program;
     int rc = 0;
 
@@ -490,7 +490,7 @@ static bool is_unprofiled(struct jp_nodes *nodes, const char *folder,
 static int own_folder(const char *folder, struct jp_nodes *nodes,
                       struct jp_error *err)
 {
-    json_t *json = load(folder, JP_NODES_FOLDER, JSONLOAD_NODE, err);
+    json_t *json = load_object(folder, JP_NODES_FOLDER, JSONLOAD_NODE, err);
 
     if (!json)
         return errno == ENOENT ? 0 : -1;

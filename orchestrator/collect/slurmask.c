@@ -120,7 +120,7 @@ static bool slurmask(answer_fn *answer, const void *arg, unsigned wait_ms,
 }
 
 /* Copies a text. One that is NULL or does not fit stays unknown (""). */
-static void copy(const char *text, char *buf, size_t len)
+static void copy_text(const char *text, char *buf, size_t len)
 {
     if (text && strlen(text) < len)
         memcpy(buf, text, strlen(text) + 1);
@@ -178,9 +178,10 @@ static void copy_job(const slurm_job_info_t *job, struct slurmjob *out)
                                 job->tres_per_socket, job->tres_per_task,
                                 job->tres_alloc_str};
 
-    copy(job->work_dir, out->work_dir, sizeof(out->work_dir));
-    copy(job->partition, out->facts.partition, sizeof(out->facts.partition));
-    copy(job->account, out->facts.account, sizeof(out->facts.account));
+    copy_text(job->work_dir, out->work_dir, sizeof(out->work_dir));
+    copy_text(job->partition, out->facts.partition,
+              sizeof(out->facts.partition));
+    copy_text(job->account, out->facts.account, sizeof(out->facts.account));
     out->facts.time_limit_us = limit_us(job->time_limit);
     /* A job that completes still runs epilogs or ends processes on some
      * node. */
@@ -189,7 +190,7 @@ static void copy_job(const slurm_job_info_t *job, struct slurmjob *out)
     out->state = state_of(job->job_state);
     out->uid = job->user_id;
     out->restart = job->restart_cnt;
-    copy(job->name, out->name, sizeof(out->name));
+    copy_text(job->name, out->name, sizeof(out->name));
     if (out->state >= SLURMJOB_RUNNING && job->start_time > 0)
         out->start_us = (uint64_t) job->start_time * 1000000;
     if (out->state > SLURMJOB_RUNNING && job->end_time > 0)
@@ -256,11 +257,11 @@ static bool answer_conf(const void *arg, void *to)
     (void) arg;
     if (slurm_load_ctl_conf(0, &conf) != 0)
         return false;
-    copy(conf->version, out->version, sizeof(out->version));
-    copy(conf->slurm_conf, out->path, sizeof(out->path));
-    copy(conf->plugstack, out->plugstack, sizeof(out->plugstack));
-    copy(conf->plugindir, out->plugin_dirs, sizeof(out->plugin_dirs));
-    copy(conf->task_prolog, out->task_prolog, sizeof(out->task_prolog));
+    copy_text(conf->version, out->version, sizeof(out->version));
+    copy_text(conf->slurm_conf, out->path, sizeof(out->path));
+    copy_text(conf->plugstack, out->plugstack, sizeof(out->plugstack));
+    copy_text(conf->plugindir, out->plugin_dirs, sizeof(out->plugin_dirs));
+    copy_text(conf->task_prolog, out->task_prolog, sizeof(out->task_prolog));
     return true;
 }
 

@@ -603,7 +603,7 @@ static int unused(struct jp_copper *c)
 }
 
 /* What is in use and must stay, with an example for each class. */
-static int keep(struct jp_copper *c)
+static int keep_used(struct jp_copper *c)
 {
     /* classes that every Python job needs */
     static const enum jp_copper_class core[] = {
@@ -635,8 +635,8 @@ static int advice(struct copper_build *b)
 {
     /* in this order in the report */
     static int (*const rules[])(struct jp_copper *) = {
-        vain_libraries, vain_modules, order, passed_by,
-        short_ttl,      unused,       keep};
+        vain_libraries, vain_modules, order,    passed_by,
+        short_ttl,      unused,       keep_used};
     struct jp_copper *c = b->copper;
 
     _Static_assert(sizeof(rules) / sizeof(*rules) <= MAX_ADVICE, "room");

@@ -4,8 +4,8 @@
  * A daemon may have written its counters several times: at its end, before
  * that, as snapshots, or by an ioctl. The files of one time are a set (struct
  * copper_set). each_set loads and grades all sets of a daemon, is_better
- * chooses one, settle makes the rank from it. Every set that can be used also
- * becomes a point of the rank's course over time. */
+ * chooses one, settle_rank makes the rank from it. Every set that can be used
+ * also becomes a point of the rank's course over time. */
 #include "orchestrator/copper/copper_build.h"
 
 #include <stdlib.h>
@@ -312,8 +312,8 @@ static bool is_better(const struct copper_set *a, const struct copper_set *b)
 }
 
 /* Compares the pre-destroy counters with the final ones. */
-static enum jp_copper_compared compare(const struct copper_set *a,
-                                       const struct copper_set *b)
+static enum jp_copper_compared compare_sets(const struct copper_set *a,
+                                            const struct copper_set *b)
 {
     if (a->grade != COPPER_SET_WHOLE || b->grade != COPPER_SET_WHOLE)
         return JP_COPPER_NOT_COMPARED;
@@ -361,8 +361,9 @@ static int explain(struct jp_copper_rank *rank, const struct copper_set *best,
 }
 
 /* Makes the rank from its best set. Returns -1 without memory. */
-static int settle(struct jp_copper_rank *rank, const struct copper_set *best,
-                  const struct copper_set *final)
+static int settle_rank(struct jp_copper_rank *rank,
+                       const struct copper_set *best,
+                       const struct copper_set *final)
 {
     rank->state = state_of(best);
     rank->source = best->grade == COPPER_SET_NOTHING ? "" : set_source(best);
@@ -412,7 +413,7 @@ static int each_set(struct copper_build *b, const struct copper_daemon *d,
             if (is_better(&set, best))
                 *best = set;
         }
-    *compared = compare(final, &early);
+    *compared = compare_sets(final, &early);
     return 0;
 }
 
@@ -452,7 +453,7 @@ static int rank_load(struct copper_build *b, const struct copper_daemon *d,
         goto out;
     if (sets[0].dumps && keep_point(b, &sets[0], index) < 0)
         goto out;
-    rc = settle(rank, &sets[0], &sets[1]);
+    rc = settle_rank(rank, &sets[0], &sets[1]);
 out:
     free(sets);
     return rc;

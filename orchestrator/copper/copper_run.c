@@ -289,7 +289,8 @@ static double weight_of(const struct jp_copper_rank *rank, enum metric m)
 }
 
 /* Appends an outlier. Returns -1 without memory. */
-static int keep(struct jp_copper *c, const struct jp_copper_outlier *outlier)
+static int keep_outlier(struct jp_copper *c,
+                        const struct jp_copper_outlier *outlier)
 {
     if (VECTOR_DOUBLE(c->outliers, c->n_outliers) < 0)
         return -1;
@@ -357,7 +358,7 @@ static int find_outliers(struct copper_build *b, int level, enum metric m,
         if (isfinite(o.value) &&
             is_far(b->options, m, o.value, scale, weight_of(&c->ranks[i], m),
                    &o) &&
-            keep(c, &o) < 0)
+            keep_outlier(c, &o) < 0)
             return -1;
     }
     return 0;

@@ -318,7 +318,7 @@ static int say_line(void *arg, bool is_warning, const char *line,
 }
 
 /* Lets each backend check what only it knows. */
-static void look(struct doctor *d, const struct jp_plan *plan)
+static void look_at_backends(struct doctor *d, const struct jp_plan *plan)
 {
     struct jp_error err;
 
@@ -408,7 +408,7 @@ void doctor_nccl(struct doctor *d)
         if (plugins[i].is_auto && plugins[i].path)
             d->library = strdup(plugins[i].path);
     }
-    look(d, &plan);
+    look_at_backends(d, &plan);
     check_libraries(d, plugins, n);
     plan_fini(&plan);
 }

@@ -40,7 +40,7 @@ enum { TRIES = 100 };
 
 /* Makes the folder with a random name in p->parent and opens it. Later it is
  * identified by device and inode. -1: errno. */
-static int make(struct probe *p)
+static int make_folder(struct probe *p)
 {
     struct stat st;
     uint64_t number;
@@ -76,7 +76,7 @@ int probe_open(const char *parent, struct probe *probe, struct jp_error *err)
     probe->parent = ownplace_open(parent, OWNPLACE_ANY, err);
     if (probe->parent < 0)
         return -1;
-    if (make(probe) < 0) {
+    if (make_folder(probe) < 0) {
         error_set(err, "%s: %s", parent, strerror(errno));
         if (probe->fd >= 0)
             close(probe->fd);

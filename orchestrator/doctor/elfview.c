@@ -202,7 +202,7 @@ void elfview_close(struct elfview *view)
 }
 
 /* The symbol that the file defines under that name, or NULL. */
-static const Elf64_Sym *find(const struct elfview *v, const char *name)
+static const Elf64_Sym *find_symbol(const struct elfview *v, const char *name)
 {
     for (size_t i = 0; i < v->n_symbols; i++)
         if (v->symbols[i].st_shndx != SHN_UNDEF &&
@@ -213,13 +213,13 @@ static const Elf64_Sym *find(const struct elfview *v, const char *name)
 
 bool elfview_exports(const struct elfview *view, const char *name)
 {
-    return find(view, name) != NULL;
+    return find_symbol(view, name) != NULL;
 }
 
 int elfview_number(const struct elfview *view, const char *name,
                    uint32_t *value, struct jp_error *err)
 {
-    const Elf64_Sym *symbol = find(view, name);
+    const Elf64_Sym *symbol = find_symbol(view, name);
     uint64_t at = symbol ? symbol->st_value : 0;
 
     if (!symbol || symbol->st_size < sizeof(*value))

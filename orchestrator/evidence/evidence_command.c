@@ -130,7 +130,7 @@ static const struct cmd_options command_line = {
 };
 
 /* Returns -1 to continue, otherwise an exit status. */
-static int parse(int argc, char **argv, struct arguments *a)
+static int parse_arguments(int argc, char **argv, struct arguments *a)
 {
     int rc = cmd_options_parse(&command_line, argc, argv, a);
 
@@ -663,7 +663,7 @@ static int examine_step(struct arguments *a, const struct jp_jobconf *conf)
 static int run_command(int argc, char **argv)
 {
     struct arguments a = {.nccl = 0};
-    int rc = parse(argc, argv, &a);
+    int rc = parse_arguments(argc, argv, &a);
     struct jp_error err = {""};
     struct jp_jobconf conf;
 

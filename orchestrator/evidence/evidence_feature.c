@@ -179,8 +179,8 @@ static int show_text(const struct hangstacks *hang,
     return put_text(report, stdout) < 0 ? error_set(err, "out of memory") : 0;
 }
 
-static int show(const void *data, bool json, bool quiet, bool *complete,
-                struct jp_error *err)
+static int show_hang(const void *data, bool json, bool quiet, bool *complete,
+                     struct jp_error *err)
 {
     struct feature_set features = {.data = {NULL}};
     const struct jp_report report = {.features = &features};
@@ -214,7 +214,7 @@ const struct feature feature_evidence = {
     .lines = put_lines,
     .text = put_text,
     .sections = sections,
-    .show = show,
+    .show = show_hang,
     .shows_nothing = "the processes were not examined while they hung (jobprof "
                      "evidence does this)",
 };

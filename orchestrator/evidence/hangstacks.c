@@ -552,8 +552,8 @@ static int read_node(struct hangstacks *view, const char *folder,
 }
 
 /* Reads the folders, and finishes the view. */
-static int load(const char *const *folders, size_t n, struct hangstacks **out,
-                struct jp_error *err)
+static int load_folders(const char *const *folders, size_t n,
+                        struct hangstacks **out, struct jp_error *err)
 {
     struct hangstacks *view = hangstacks_create();
     int rc = view ? 0 : error_set(err, "out of memory");
@@ -573,7 +573,7 @@ static int load(const char *const *folders, size_t n, struct hangstacks **out,
 int hangstacks_load_node(const char *folder, struct hangstacks **out,
                          struct jp_error *err)
 {
-    return load(&folder, 1, out, err);
+    return load_folders(&folder, 1, out, err);
 }
 
 /* Accepts names that a node can have. */
@@ -607,7 +607,7 @@ int hangstacks_load(const char *dir, struct hangstacks **out,
     }
     free(entries);
     if (kept)
-        rc = load((const char *const *) folders, kept, out, err);
+        rc = load_folders((const char *const *) folders, kept, out, err);
     /* Some of these may not be folders; the number is an upper bound. */
     if (rc == 0 && kept && n > HANGSTACKS_NODES)
         (*out)->left_out += (uint64_t) (n - HANGSTACKS_NODES);

@@ -52,7 +52,7 @@ struct reading {
     bool failed;       /* no memory */
 };
 
-static const char *keep(struct reading *r, const char *text)
+static const char *keep_text(struct reading *r, const char *text)
 {
     const char *kept = intern(r->flight, text);
 
@@ -92,8 +92,8 @@ static size_t find_group(struct reading *r, const char *name, const char *desc,
     struct jp_flight *flight = r->flight;
     struct flight_group *more;
 
-    name = keep(r, name);
-    desc = keep(r, strcmp(desc, "undefined") ? desc : "");
+    name = keep_text(r, name);
+    desc = keep_text(r, strcmp(desc, "undefined") ? desc : "");
     for (size_t i = 0; i < flight->n_groups; i++) {
         struct flight_group *g = &flight->groups[i];
 
@@ -264,7 +264,7 @@ static const char *first_dtype(struct reading *r,
         if (n)
             flight_tree_text(&items[0], text, sizeof(text));
     }
-    return keep(r, text);
+    return keep_text(r, text);
 }
 
 /* Whether a file is PyTorch's, Python's, an installed package's or native. */
@@ -298,7 +298,7 @@ static void read_frames(struct reading *r, const struct flight_value *list,
     size_t n, m;
     const struct flight_value *items = flight_tree_items(&r->tree, list, &n);
 
-    op->where = keep(r, "");
+    op->where = keep_text(r, "");
     if (!n)
         return;
     n = n < FLIGHT_FRAMES ? n : FLIGHT_FRAMES;
@@ -317,13 +317,13 @@ static void read_frames(struct reading *r, const struct flight_value *list,
         flight_tree_text(flight_tree_get(frame, m, "name"), name, sizeof(name));
         flight_tree_int(flight_tree_get(frame, m, "line"), &line);
         snprintf(text, sizeof(text), "%s (%s:%" PRId64 ")", name, file, line);
-        op->frames[op->n_frames++] = keep(r, text);
+        op->frames[op->n_frames++] = keep_text(r, text);
         if (!*op->where && !is_library(file)) {
             const char *base = strrchr(file, '/');
 
             snprintf(text, sizeof(text), "%s:%" PRId64 " (%s)",
                      base ? base + 1 : file, line, name);
-            op->where = keep(r, text);
+            op->where = keep_text(r, text);
         }
     }
 }
@@ -531,7 +531,7 @@ static void read_entry(struct reading *r, const struct flight_value *value)
     kept = add_op(r);
     if (!kept)
         return;
-    op.func = keep(r, func);
+    op.func = keep_text(r, func);
     op.in = count_elements(r, member(&e, "input_sizes"));
     op.out = count_elements(r, member(&e, "output_sizes"));
     op.dtype = first_dtype(

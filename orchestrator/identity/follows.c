@@ -97,7 +97,7 @@ size_t follows_most(size_t processes, size_t n)
     return n < most ? n : most;
 }
 
-static struct follows_habit *find(const struct follows *f, uint64_t kind)
+static struct follows_habit *find_habit(const struct follows *f, uint64_t kind)
 {
     uint64_t hash = hash_word(hash_start(), kind);
     uint32_t at;
@@ -110,13 +110,13 @@ static struct follows_habit *find(const struct follows *f, uint64_t kind)
 
 const struct follows_habit *follows_find(const struct follows *f, uint64_t kind)
 {
-    return find(f, kind);
+    return find_habit(f, kind);
 }
 
 /* Returns the habit of a kind, which is added if needed. NULL: no memory. */
 static struct follows_habit *habit_get(struct follows *f, uint64_t kind)
 {
-    struct follows_habit *habit = find(f, kind);
+    struct follows_habit *habit = find_habit(f, kind);
 
     if (habit)
         return habit;

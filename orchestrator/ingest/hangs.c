@@ -29,7 +29,7 @@
  * both have the same number. */
 enum { NEIGHBOURS = 4, NO_MIDDLE = 2 };
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
     return a < b ? -1 : a > b;
 }
@@ -37,15 +37,15 @@ static int compare(uint64_t a, uint64_t b)
 /* Entries that are equal here are one collective. */
 static int by_group(const struct hangs_op *x, const struct hangs_op *y)
 {
-    int order = compare(x->hash, y->hash);
+    int order = compare_numbers(x->hash, y->hash);
 
     if (!order)
-        order = compare((uint64_t) x->n_ranks, (uint64_t) y->n_ranks);
+        order = compare_numbers((uint64_t) x->n_ranks, (uint64_t) y->n_ranks);
     if (!order)
-        order = compare(x->kind, y->kind);
+        order = compare_numbers(x->kind, y->kind);
     if (!order)
         order = strcmp(x->func, y->func);
-    return order ? order : compare(x->seq, y->seq);
+    return order ? order : compare_numbers(x->seq, y->seq);
 }
 
 static int by_rank(const void *a, const void *b)
@@ -54,8 +54,8 @@ static int by_rank(const void *a, const void *b)
     int order = by_group(x, y);
 
     if (!order)
-        order = compare((uint64_t) x->rank, (uint64_t) y->rank);
-    return order ? order : compare(x->process, y->process);
+        order = compare_numbers((uint64_t) x->rank, (uint64_t) y->rank);
+    return order ? order : compare_numbers(x->process, y->process);
 }
 
 /* Raises a rank's state. States are in the order of certainty, so a weaker one
@@ -185,13 +185,13 @@ static void add_waiting(const struct jp_hangs *hangs, struct hangs_group *group)
 static int by_process(const void *a, const void *b)
 {
     const struct hangs_op *x = a, *y = b;
-    int order = compare(x->process, y->process);
+    int order = compare_numbers(x->process, y->process);
 
     if (!order)
-        order = compare(x->hash, y->hash);
+        order = compare_numbers(x->hash, y->hash);
     if (!order)
-        order = compare((uint64_t) x->n_ranks, (uint64_t) y->n_ranks);
-    return order ? order : compare(x->kind, y->kind);
+        order = compare_numbers((uint64_t) x->n_ranks, (uint64_t) y->n_ranks);
+    return order ? order : compare_numbers(x->kind, y->kind);
 }
 
 /* Marks the messages of a process that has as many in flight as an exchange of
@@ -277,15 +277,18 @@ static int make_group(const struct jp_hangs *hangs, struct hangs_group *group,
 static int worst_first(const void *a, const void *b)
 {
     const struct hangs_group *x = a, *y = b;
-    int order = compare(!x->count[HANGS_MISSING], !y->count[HANGS_MISSING]);
+    int order =
+        compare_numbers(!x->count[HANGS_MISSING], !y->count[HANGS_MISSING]);
 
     if (!order)
-        order = compare(!x->count[HANGS_HELD], !y->count[HANGS_HELD]);
+        order = compare_numbers(!x->count[HANGS_HELD], !y->count[HANGS_HELD]);
     if (!order)
-        order = compare(!x->count[HANGS_UNSURE], !y->count[HANGS_UNSURE]);
+        order =
+            compare_numbers(!x->count[HANGS_UNSURE], !y->count[HANGS_UNSURE]);
     if (!order) /* unknown comes last */
-        order = compare((uint64_t) x->start_ns - 1, (uint64_t) y->start_ns - 1);
-    return order ? order : compare(x->first, y->first);
+        order = compare_numbers((uint64_t) x->start_ns - 1,
+                                (uint64_t) y->start_ns - 1);
+    return order ? order : compare_numbers(x->first, y->first);
 }
 
 /* Sorts the operations and makes the groups. 0, or -1: no memory. */
@@ -410,7 +413,7 @@ static int add_part(struct hangs_sum *sum,
 
 static int by_value(const void *a, const void *b)
 {
-    return compare(*(const uint64_t *) a, *(const uint64_t *) b);
+    return compare_numbers(*(const uint64_t *) a, *(const uint64_t *) b);
 }
 
 /* No machine has more GPUs; each costs a walk over all rows of the file. */

@@ -33,8 +33,8 @@ static const char *lasting(struct jp_pending *pending, const char *text)
 }
 
 /* Appends to a list of *n operations. */
-static int keep(struct jp_pending *pending, struct pending_op **ops, size_t *n,
-                const struct jpr_op *op)
+static int keep_operation(struct jp_pending *pending, struct pending_op **ops,
+                          size_t *n, const struct jpr_op *op)
 {
     struct jpr_op *copy;
 
@@ -106,7 +106,7 @@ static int keep_inflight(struct jp_pending *pending, const struct jpr_op *op)
 {
     size_t before = pending->n;
 
-    if (keep(pending, &pending->ops, &pending->n, op) < 0)
+    if (keep_operation(pending, &pending->ops, &pending->n, op) < 0)
         return -1;
     return pending->n > before ? put_pending(pending, before) : 0;
 }
@@ -151,7 +151,8 @@ static int take_op(struct jp_pending *pending, const struct jpr_op *op)
 {
     mark_ended(pending, op);
     return op->incomplete && !op->overtaken
-               ? keep(pending, &pending->cut_short, &pending->n_cut_short, op)
+               ? keep_operation(pending, &pending->cut_short,
+                                &pending->n_cut_short, op)
                : 0;
 }
 
@@ -356,7 +357,7 @@ static int progress_count(struct progress *progress,
     return row ? 0 : -1;
 }
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
     return a < b ? -1 : a > b;
 }
@@ -364,12 +365,12 @@ static int compare(uint64_t a, uint64_t b)
 /* Rows that are equal here are one series of all ranks. */
 static int by_series(const struct progress_row *x, const struct progress_row *y)
 {
-    int order = compare(x->hash, y->hash);
+    int order = compare_numbers(x->hash, y->hash);
 
     if (!order)
-        order = compare((uint64_t) x->n_ranks, (uint64_t) y->n_ranks);
+        order = compare_numbers((uint64_t) x->n_ranks, (uint64_t) y->n_ranks);
     if (!order)
-        order = compare(x->kind, y->kind);
+        order = compare_numbers(x->kind, y->kind);
     return order ? order : strcmp(x->func, y->func);
 }
 
@@ -379,8 +380,8 @@ static int by_rank(const void *a, const void *b)
     int order = by_series(x, y);
 
     if (!order)
-        order = compare((uint64_t) x->rank, (uint64_t) y->rank);
-    return order ? order : compare(x->process, y->process);
+        order = compare_numbers((uint64_t) x->rank, (uint64_t) y->rank);
+    return order ? order : compare_numbers(x->process, y->process);
 }
 
 void progress_sort(struct progress *progress)

@@ -340,7 +340,8 @@ static int see_file(void *arg, const struct treewalk_entry *entry)
 
 /* Walks a folder. A file that was named explicitly is taken whatever its ending
  * is. */
-static int find(const char *input, struct files *f, struct jp_error *err)
+static int find_exports(const char *input, struct files *f,
+                        struct jp_error *err)
 {
     int fd = open(input, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -644,7 +645,7 @@ int nsys_load(const char *const *inputs, size_t n,
     int rc = 0;
 
     for (size_t i = 0; i < n && rc == 0; i++)
-        rc = find(inputs[i], &f, err);
+        rc = find_exports(inputs[i], &f, err);
     if (rc < 0 || (!f.n && !f.n_reports))
         goto out;
     if (f.n)

@@ -57,7 +57,7 @@ static const struct cmd_options command_line = {
 };
 
 /* Returns -1 to continue, otherwise an exit status. */
-static int parse(int argc, char **argv, struct arguments *a)
+static int parse_arguments(int argc, char **argv, struct arguments *a)
 {
     int rc = cmd_options_parse(&command_line, argc, argv, a);
 
@@ -162,8 +162,8 @@ static int print_tables(const struct arguments *a, struct jp_nsys *nsys,
 
 /* Reads one set of inputs as a whole and prints its tables. titled: with the
  * first input's name above. Returns an exit status. */
-static int show(const struct arguments *a, const char *const *inputs, size_t n,
-                bool titled)
+static int show_inputs(const struct arguments *a, const char *const *inputs,
+                       size_t n, bool titled)
 {
     struct jp_nsys_options options = nsys_options();
     struct jp_nsys *nsys = NULL;
@@ -209,7 +209,7 @@ static int show_each(const struct arguments *a, const char *const *inputs,
         return cmd_args_fail("nsys", JP_EXIT_USAGE, &err);
     for (size_t i = 0; all && i < all->n_ranks; i++) {
         const char *path = all->ranks[i].path;
-        int rc = show(a, &path, 1, true);
+        int rc = show_inputs(a, &path, 1, true);
 
         bad += rc == JP_EXIT_NODATA;
         /* larger statuses are worse */
@@ -227,15 +227,16 @@ static int show_each(const struct arguments *a, const char *const *inputs,
 static int run_command(int argc, char **argv)
 {
     struct arguments a = {0};
-    int rc = parse(argc, argv, &a);
+    int rc = parse_arguments(argc, argv, &a);
     const char *const *inputs;
 
     if (rc >= 0)
         return rc;
     /* files, or folders with them */
     inputs = (const char *const *) argv + optind;
-    return a.per_rank ? show_each(&a, inputs, (size_t) (argc - optind))
-                      : show(&a, inputs, (size_t) (argc - optind), false);
+    return a.per_rank
+               ? show_each(&a, inputs, (size_t) (argc - optind))
+               : show_inputs(&a, inputs, (size_t) (argc - optind), false);
 }
 
 extern const struct command command_nsys;

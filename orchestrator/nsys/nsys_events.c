@@ -90,7 +90,8 @@ static const struct clockmap_node *clock_of(const struct clockmap *clocks,
 }
 
 /* Whether it is an export with a start time; reads its facts. */
-static bool look(struct export_file *one, const struct clockmap *clocks)
+static bool look_at_export(struct export_file *one,
+                           const struct clockmap *clocks)
 {
     static const char *const start[] = {"utcEpochNs"};
     struct nsys_db *db = nsys_sql_open(one->path, NULL, NULL, NULL);
@@ -118,7 +119,7 @@ static void add_file(struct finding *f, const char *path)
     if (!one.path || VECTOR_ROOM(list->at, list->n + 1, f->room) < 0) {
         free(one.path);
         f->failed = true;
-    } else if (list->n < EXPORTS_MAX && look(&one, f->clocks)) {
+    } else if (list->n < EXPORTS_MAX && look_at_export(&one, f->clocks)) {
         list->at[list->n++] = one;
         if (one.first_ns < list->first_ns)
             list->first_ns = one.first_ns;

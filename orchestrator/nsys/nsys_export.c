@@ -1,7 +1,7 @@
 /* nsys_export.c - run `nsys export` for reports without an export.
  *
- * find lists the reports that need one; run keeps several children at work
- * (turn) until all are done, one has failed, or the time is up. Each child
+ * find_reports lists the reports that need one; run keeps several children at
+ * work (turn) until all are done, one has failed, or the time is up. Each child
  * writes into its own folder in TMPDIR, because SQLite needs a file system with
  * locks; move then copies the file beside its report. */
 #include "orchestrator/nsys/nsys.h"
@@ -132,7 +132,8 @@ static int see_file(void *arg, const struct treewalk_entry *entry)
 }
 
 /* Returns -1 without memory. */
-static int find(const char *folder, struct list *list, struct jp_error *err)
+static int find_reports(const char *folder, struct list *list,
+                        struct jp_error *err)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -351,7 +352,7 @@ int nsys_export(const char *folder, const struct nsys_export_options *options,
 
     *out = (struct nsys_export_done){0};
     if (nsys_sql_built())
-        rc = find(folder, &list, err);
+        rc = find_reports(folder, &list, err);
     out->wanted = list.n;
     if (rc == 0 && list.n > 0)
         run_workers(&list, options, out);

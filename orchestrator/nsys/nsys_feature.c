@@ -54,8 +54,9 @@ static void export_reports(const struct feature_input *in)
 }
 
 /* Reads the exports among the n inputs. */
-static int load(const struct feature_input *in, const char *const *inputs,
-                size_t n, void **data, struct jp_error *err)
+static int load_exports(const struct feature_input *in,
+                        const char *const *inputs, size_t n, void **data,
+                        struct jp_error *err)
 {
     struct jp_nsys_options options = nsys_options();
     struct jp_nsys *nsys = NULL;
@@ -78,7 +79,7 @@ static int read_exports(const struct feature_input *in, void **data,
     if (in->over)
         return 0;
     export_reports(in);
-    return load(in, in->inputs, in->n, data, err);
+    return load_exports(in, in->inputs, in->n, data, err);
 }
 
 /* A file that was named is an export if its name says so. */
@@ -113,7 +114,7 @@ static int read_found(const struct filekinds *found,
     for (size_t i = 0; i < in->n; i++)
         if (is_export(in->inputs[i]) || is_folder(in->inputs[i]))
             inputs[n++] = in->inputs[i];
-    rc = load(in, inputs, n, data, err);
+    rc = load_exports(in, inputs, n, data, err);
     free(inputs);
     return rc;
 }

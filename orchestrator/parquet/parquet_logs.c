@@ -247,7 +247,7 @@ static void take_text(void *arg, const char *text, size_t len)
 }
 
 /* Keeps a text of a marker; a longer one is unknown. */
-static void keep(struct record_text text, char to[DETAIL_MAX])
+static void keep_marker_text(struct record_text text, char to[DETAIL_MAX])
 {
     snprintf(to, DETAIL_MAX, "%.*s",
              (int) (text.len < DETAIL_MAX ? text.len : 0),
@@ -266,9 +266,9 @@ static int take_counts(void *arg, const struct record *base,
     (void) counts;
     if (w->line.len) {
         inspector_details_read(w->line.text, w->line.len, &d);
-        keep(d.version, w->version);
-        keep(d.git_rev, w->git_rev);
-        keep(d.mechanism, w->mechanism);
+        keep_marker_text(d.version, w->version);
+        keep_marker_text(d.git_rev, w->git_rev);
+        keep_marker_text(d.mechanism, w->mechanism);
     }
     w->line.len = 0;
     return 0;

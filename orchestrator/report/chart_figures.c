@@ -134,7 +134,7 @@ static void destroy(void *state)
 }
 
 /* Allocates the state of the spread; NULL: out of memory. */
-static void *make(const struct jp_chart_view *view)
+static void *make_spread(const struct jp_chart_view *view)
 {
     struct state *s = calloc(1, sizeof(*s));
 
@@ -284,7 +284,7 @@ static int put_spread(const struct jp_chart_view *view, void *state,
 const struct jp_chart chart_spread = {
     .name = "spread",
     .caption = "How one kind of operation varies",
-    .make = make,
+    .make = make_spread,
     .add = sample_operation,
     .put = put_spread,
     .destroy = destroy};

@@ -2,8 +2,8 @@
  * communicators, waits by rank and node, bandwidth by kind of operation, busy
  * processes.
  *
- * A chart that takes single operations has a state (make, add, put, destroy),
- * whose size does not depend on the length of the run. */
+ * A chart that takes single operations has a state (make_state, add, put,
+ * destroy), whose size does not depend on the length of the run. */
 #include "orchestrator/report/chart.h"
 
 #include <inttypes.h>
@@ -179,7 +179,7 @@ static void destroy(void *state)
 
 /* Allocates the state with the communicators of most time; NULL: out of memory.
  */
-static void *make(const struct jp_chart_view *view)
+static void *make_state(const struct jp_chart_view *view)
 {
     const struct jp_result *r = view->result;
     struct drift *d = calloc(1, sizeof(*d));
@@ -226,7 +226,7 @@ static int put_drifts(const struct jp_chart_view *view, void *state,
 const struct jp_chart chart_drift = {
     .name = "drift",
     .caption = "Each communicator's bandwidth against its usual one",
-    .make = make,
+    .make = make_state,
     .add = add_to_slice,
     .put = put_drifts,
     .destroy = destroy};

@@ -28,7 +28,7 @@ struct matrix_reader {
 };
 
 /* Orders pointers to objects by gp_index. */
-static int compare(const void *a, const void *b)
+static int compare_objects(const void *a, const void *b)
 {
     const struct hwxml_object *const *x = a, *const *y = b;
 
@@ -49,12 +49,12 @@ static int find_objects(struct matrix_reader *m, struct jp_error *err)
         return error_set(err, "out of memory");
     for (size_t i = 0; i < xml->n_objects; i++)
         sorted[i] = &xml->objects[i];
-    qsort(sorted, xml->n_objects, sizeof(*sorted), compare);
+    qsort(sorted, xml->n_objects, sizeof(*sorted), compare_objects);
     for (size_t i = 0; i < m->n; i++) {
         const struct hwxml_object key = {.gp_index = m->index[i]};
         const struct hwxml_object *wanted = &key;
-        const struct hwxml_object **hit =
-            bsearch(&wanted, sorted, xml->n_objects, sizeof(*sorted), compare);
+        const struct hwxml_object **hit = bsearch(
+            &wanted, sorted, xml->n_objects, sizeof(*sorted), compare_objects);
 
         /* An object that is not kept, such as a NUMA node, is not found. */
         xml->matrix.object[i] = hit ? (int) (*hit - xml->objects) : -1;

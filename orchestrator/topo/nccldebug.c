@@ -184,7 +184,7 @@ static int take_init(struct nccldebug *log, uint32_t process, int64_t tid,
 }
 
 /* Copies and truncates; unprintable characters become '?'. */
-static void copy(char *to, size_t size, struct nccltext from)
+static void copy_text(char *to, size_t size, struct nccltext from)
 {
     size_t n = from.n < size - 1 ? from.n : size - 1;
 
@@ -215,11 +215,11 @@ static int take_devices(struct nccldebug *log, uint32_t process,
     struct device *device;
 
     /* All devices of the line belong to this network. */
-    copy(one.net, sizeof(one.net), devices->net);
+    copy_text(one.net, sizeof(one.net), devices->net);
     while (nccltext_next_device(&rest, &next)) {
         one.number = next.number;
-        copy(one.name, sizeof(one.name), next.name);
-        copy(one.layer, sizeof(one.layer), next.layer);
+        copy_text(one.name, sizeof(one.name), next.name);
+        copy_text(one.layer, sizeof(one.layer), next.layer);
         /* A later list replaces an earlier one. */
         device = find_device(log, process, one.net, one.number);
         if (!device && log->n_devices == MAX_DEVICES) {
@@ -340,7 +340,7 @@ static int take_channel(struct nccldebug *log, uint32_t process, int64_t tid,
 
     if (path.via == JP_N_VIAS)
         return 0;
-    copy(path.detail, sizeof(path.detail), channel->detail);
+    copy_text(path.detail, sizeof(path.detail), channel->detail);
     device = channel->has_device
                  ? find_device(log, process, path.detail, channel->device)
                  : NULL;

@@ -383,7 +383,7 @@ static int read_all(struct reader *r, struct jp_error *err)
     return 0;
 }
 
-static struct hwxml *parse(char *text, size_t len, struct jp_error *err)
+static struct hwxml *parse_xml(char *text, size_t len, struct jp_error *err)
 {
     struct reader *r = calloc(1, sizeof(*r));
     struct hwxml *xml = calloc(1, sizeof(*xml));
@@ -413,6 +413,6 @@ static struct hwxml *parse(char *text, size_t len, struct jp_error *err)
 
 struct hwxml *nccltopo_read(char *text, size_t len, struct jp_error *err)
 {
-    return is_nccl(text, len) ? parse(text, len, err)
+    return is_nccl(text, len) ? parse_xml(text, len, err)
                               : hwxml_parse(text, len, err);
 }

@@ -212,8 +212,8 @@ static void compare_hcas(const struct topo *odd, const struct topo *usual,
 
 /* Formats the first difference that a reader would look for; "" if there is
  * none that counts. */
-static void compare(const struct topo *odd, const struct topo *usual, char *buf,
-                    size_t size)
+static void compare_topologies(const struct topo *odd, const struct topo *usual,
+                               char *buf, size_t size)
 {
     buf[0] = '\0';
     if (strcmp(odd->product, usual->product) != 0) {
@@ -249,7 +249,8 @@ static int add_odd_nodes(struct jp_step_labels *s)
             s->shapes.shapes[0].n_nodes * 2 <= all ||
             s->n_warnings == ALL_WARNINGS)
             continue;
-        compare(shape->topo, s->shapes.shapes[0].topo, what, sizeof(what));
+        compare_topologies(shape->topo, s->shapes.shapes[0].topo, what,
+                           sizeof(what));
         if (!*what)
             continue;
         names = shapes_names(&s->shapes, (int) i, NAMES_MAX);

@@ -324,7 +324,7 @@ static const char *skip_special(struct xmlscan *scan)
 }
 
 /* Called at a character that is not '<'. The '<' after the text is overwritten
- * by NUL; settle restores it. */
+ * by NUL; settle_event restores it. */
 static enum xmlscan_event take_text(struct xmlscan *scan, struct jp_error *err)
 {
     char *text = scan->at;
@@ -349,7 +349,7 @@ static enum xmlscan_event at_end(struct xmlscan *scan, struct jp_error *err)
 }
 
 /* Completes what the previous event has left open. */
-static void settle(struct xmlscan *scan)
+static void settle_event(struct xmlscan *scan)
 {
     if (scan->left) {
         scan->left = false;
@@ -367,7 +367,7 @@ enum xmlscan_event xmlscan_next(struct xmlscan *scan, struct jp_error *err)
 {
     const char *wrong;
 
-    settle(scan);
+    settle_event(scan);
     if (scan->closing) {
         scan->closing = false;
         scan->left = true;

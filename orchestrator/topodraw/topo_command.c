@@ -2,8 +2,8 @@
  * connections.
  *
  * Nodes with equal hardware are one shape (topo/shapes.h). This file finds the
- * nodes' records below a path that the user names (find), and prints the shapes
- * as text, JSON or pictures. */
+ * nodes' records below a path that the user names (find_shapes), and prints the
+ * shapes as text, JSON or pictures. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -171,8 +171,8 @@ static long add_folder(struct jp_shapes *shapes, const char *folder,
  * step's directory in it; a folder of such node folders; or a folder of .xml
  * files. Nodes are in order of name; links below path are not followed. Returns
  * the number of nodes added, 0 if there are none, or -1 and err. */
-static long find(const char *path, struct jp_shapes *shapes,
-                 struct jp_error *err)
+static long find_shapes(const char *path, struct jp_shapes *shapes,
+                        struct jp_error *err)
 {
     /* a job's directory first, then that of a step in it */
     static const char *const places[] = {"nodes", "../nodes"};
@@ -279,8 +279,8 @@ static int print_bad_nodes(const struct jp_shapes *shapes,
 }
 
 /* Sorts and prints the shapes. Returns 0, or -1 and err. */
-static int show(struct jp_shapes *shapes, const struct arguments *a,
-                struct jp_error *err)
+static int show_shapes(struct jp_shapes *shapes, const struct arguments *a,
+                       struct jp_error *err)
 {
     if (shapes_sort(shapes, err) < 0 ||
         (a->pictures && write_pictures(shapes, a->pictures, err) < 0))
@@ -327,8 +327,9 @@ static int run_command(int argc, char **argv)
         return cmd_args_fail("topo", JP_EXIT_IO, &err);
     /* a path to look in, or this machine; found: number of nodes, 0: none, -1:
      * an error */
-    found = path ? find(path, &shapes, &err) : add_this_machine(&shapes, &err);
-    if (found < 0 || (found > 0 && show(&shapes, &a, &err) < 0)) {
+    found = path ? find_shapes(path, &shapes, &err)
+                 : add_this_machine(&shapes, &err);
+    if (found < 0 || (found > 0 && show_shapes(&shapes, &a, &err) < 0)) {
         quote_printf(stderr, "jobprof: topo: %s\n", err.text);
         rc = JP_EXIT_IO;
     } else if (found == 0) {

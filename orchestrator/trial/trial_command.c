@@ -137,7 +137,7 @@ static int usage(const char *what)
 }
 
 /* Returns -1 to continue, otherwise an exit status. */
-static int parse(int argc, char **argv, struct arguments *a)
+static int parse_arguments(int argc, char **argv, struct arguments *a)
 {
     struct jp_error err = {""};
     int rc = cmd_options_parse(&command_line, argc, argv, a);
@@ -491,7 +491,7 @@ static int submit_job(const struct arguments *a, struct trial *t,
 /* --- run the trial -------------------------------------------------------- */
 
 /* Prints a trial of an earlier run. Returns an exit status. */
-static int show(const struct arguments *a, const char *dir)
+static int show_trial(const struct arguments *a, const char *dir)
 {
     struct jp_error err = {""};
     struct trial *t = trial_load(dir, TRIAL_READ, &err);
@@ -519,7 +519,7 @@ static int run_saved(const struct arguments *a, struct trial *t,
     if (getenv(ENV_JOB))
         return run_here(a, t, dir);
     rc = submit_job(a, t, dir);
-    return rc == JP_EXIT_OK && a->wait ? show(a, dir) : rc;
+    return rc == JP_EXIT_OK && a->wait ? show_trial(a, dir) : rc;
 }
 
 /* Continues a trial. Runs that exist are kept. Returns an exit status. */
@@ -613,9 +613,9 @@ static int run_command(int argc, char **argv)
         return fail(JP_EXIT_IO, &err);
     /* a fixed seed makes the order of steps repeatable */
     a.trial->seed = 1;
-    rc = parse(argc, argv, &a);
+    rc = parse_arguments(argc, argv, &a);
     if (rc < 0)
-        rc = a.show ? show(&a, a.show) : a.again ? go_on(&a) : begin(&a);
+        rc = a.show ? show_trial(&a, a.show) : a.again ? go_on(&a) : begin(&a);
     trial_free(a.trial);
     return rc;
 }

@@ -229,7 +229,7 @@ static int by_p(const void *a, const void *b)
 
 /* Compares all pairs that can be judged and computes Holm's p of each. Counts
  * as many comparisons as the trial has planned, even if some have no data. */
-static size_t compare(const struct look *l, struct pair *pairs)
+static size_t compare_pairs(const struct look *l, struct pair *pairs)
 {
     size_t all = l->n * (l->n - 1) / 2, n = 0;
     double least = 0;
@@ -364,7 +364,7 @@ void trial_stats_look(struct trial_arm *arms, size_t n, size_t round,
     if (!isnan(l.pooled))
         look->noise = sqrt(l.pooled);
     if (look->best < n && pairs) {
-        n_pairs = compare(&l, pairs);
+        n_pairs = compare_pairs(&l, pairs);
         for (size_t i = 0; i < n; i++)
             compare_arm(&l, &arms[i], i, pairs, n_pairs, look);
         conclude(&l, look);

@@ -220,7 +220,7 @@ static int check(struct arguments *a)
 }
 
 /* Returns -1 to continue, otherwise an exit status. */
-static int parse(int argc, char **argv, struct arguments *a)
+static int parse_arguments(int argc, char **argv, struct arguments *a)
 {
     int rc = cmd_options_parse(&command_line, argc, argv, a), left;
 
@@ -423,7 +423,7 @@ static int run_command(int argc, char **argv)
 {
     struct arguments a = defaults;
     struct timespec now;
-    int rc = parse(argc, argv, &a);
+    int rc = parse_arguments(argc, argv, &a);
 
     clock_gettime(CLOCK_REALTIME, &now);
     /* retries of many steps must not coincide */

@@ -1,13 +1,13 @@
 /* cause_find.c - compare a finding's subject with its peers, metric by metric.
  *
  * causes_find is the entry. For each finding, each row of cause_table and each
- * unit (a member, or all members of a node) compare() tests one metric: the
- * null hypothesis is that the subject is drawn from the same distribution as
- * its peers. Values are in the unit of the metric. The chance is multiplied by
- * the number of possible subjects (Bonferroni), and `cause_chance_max` is small
- * enough for some fifty metrics: this guards against naming an innocent metric.
- * Metrics that pass are weighed by strength_of; chain() puts consequences after
- * their causes.
+ * unit (a member, or all members of a node) compare_unit() tests one metric:
+ * the null hypothesis is that the subject is drawn from the same distribution
+ * as its peers. Values are in the unit of the metric. The chance is multiplied
+ * by the number of possible subjects (Bonferroni), and `cause_chance_max` is
+ * small enough for some fifty metrics: this guards against naming an innocent
+ * metric. Metrics that pass are weighed by strength_of; chain() puts
+ * consequences after their causes.
  */
 #include "orchestrator/util/cause.h"
 
@@ -333,7 +333,8 @@ static double samples_of(const struct samples *s, unsigned slices)
 /* Returns true if the unit differs in this metric. *seen: it has samples.
  * Compares with peers. Without peers, and for a network in which the peers show
  * nothing, compares with its own values in the rest of the run. */
-static bool compare(struct finding_state *x, struct comparison *c, bool *seen)
+static bool compare_unit(struct finding_state *x, struct comparison *c,
+                         bool *seen)
 {
     const struct samples *s = x->in->samples;
     const struct course *course = x->course;
@@ -508,8 +509,8 @@ static const struct sampled *odd_member(const struct finding_state *x,
 }
 
 /* Fills the cause from the comparison. */
-static void fill(struct finding_state *x, struct comparison *c, size_t finding,
-                 struct jp_cause *cause)
+static void fill_cause(struct finding_state *x, struct comparison *c,
+                       size_t finding, struct jp_cause *cause)
 {
     const struct samples *s = x->in->samples;
     const struct sampled *m = &s->at[c->unit.first];
@@ -542,7 +543,7 @@ static void fill(struct finding_state *x, struct comparison *c, size_t finding,
 /* --- one finding ---------------------------------------------------------- */
 
 /* Keeps the strongest cause of each kind. found: by kind. */
-static void keep(struct jp_cause *found, const struct jp_cause *cause)
+static void keep_cause(struct jp_cause *found, const struct jp_cause *cause)
 {
     if (!(found[cause->what].strength >= cause->strength))
         found[cause->what] = *cause;
@@ -582,9 +583,9 @@ static void try_row(struct finding_state *x, const struct cause_row *row,
             look->shared = true;
             continue;
         }
-        if (compare(x, &c, &seen) && has_needs(x, &c)) {
-            fill(x, &c, finding, &cause);
-            keep(found, &cause);
+        if (compare_unit(x, &c, &seen) && has_needs(x, &c)) {
+            fill_cause(x, &c, finding, &cause);
+            keep_cause(found, &cause);
         }
         if (seen)
             look->seen |= 1U << row->what;

@@ -176,8 +176,8 @@ static enum jp_util_scope scope_of(enum util_kind kind, const char *id)
 }
 
 /* Turns a member's sums into means and appends it. Returns 0 or -1. */
-static int keep(struct samples *s, const struct open_file *file,
-                const struct open_member *m)
+static int keep_mean(struct samples *s, const struct open_file *file,
+                     const struct open_member *m)
 {
     struct sampled *more = VECTOR_DOUBLE_ADD(s->at, s->n);
 
@@ -212,7 +212,7 @@ int samples_end(struct samples *s, struct jp_error *err)
         if (s->n >= MEMORY_MAX / (each + sizeof(struct sampled)))
             s->left_out++;
         else
-            rc = keep(s, file, &file->at[i]);
+            rc = keep_mean(s, file, &file->at[i]);
     }
     close_file(file);
     s->open = NULL;
