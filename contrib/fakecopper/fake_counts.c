@@ -43,17 +43,18 @@ static struct row rows[FAKE_OPS];
 static void *paths[FAKE_TABLES];
 
 /* Orders entries by path. */
-static int compare(const void *a, const void *b)
+static int compare_entries(const void *a, const void *b)
 {
     return strcmp(((const struct seen *) a)->path,
                   ((const struct seen *) b)->path);
 }
 
 /* Returns the path's entry, created if it is new (*made). */
-static struct seen *find(enum fake_table table, const char *path, bool *made)
+static struct seen *find_entry(enum fake_table table, const char *path,
+                               bool *made)
 {
     struct seen key = {.path = (char *) path};
-    struct seen **slot = tfind(&key, &paths[table], compare);
+    struct seen **slot = tfind(&key, &paths[table], compare_entries);
     struct seen *one;
 
     *made = !slot;
@@ -61,7 +62,7 @@ static struct seen *find(enum fake_table table, const char *path, bool *made)
         return *slot;
     one = calloc(1, sizeof(*one));
     if (!one || !(one->path = strdup(path)) ||
-        !tsearch(one, &paths[table], compare))
+        !tsearch(one, &paths[table], compare_entries))
         abort();
     return one;
 }
@@ -76,7 +77,7 @@ void fake_count_path(enum fake_op op, enum fake_table table, const char *path,
                      bool negative, uint64_t us)
 {
     bool made;
-    struct seen *one = find(table, path, &made);
+    struct seen *one = find_entry(table, path, &made);
 
     fake_count(op, us);
     if (negative) {

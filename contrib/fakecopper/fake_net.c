@@ -115,29 +115,29 @@ static bool call(enum kind kind, const char *path, struct reply *reply,
 
 /* --- this daemon's cache -------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
+static int compare_entries(const void *a, const void *b)
 {
     return strcmp(((const struct cached *) a)->key,
                   ((const struct cached *) b)->key);
 }
 
 /* Returns the cached answer, or NULL. */
-static struct cached *find(enum kind kind, const char *path)
+static struct cached *find_entry(enum kind kind, const char *path)
 {
     char key[PATH_LEN_MAX + 2] = {(char) kind};
     struct cached wanted = {.key = key}, **slot;
 
     snprintf(key + 1, sizeof(key) - 1, "%s", path);
     pthread_mutex_lock(&lock);
-    slot = tfind(&wanted, &cache, compare);
+    slot = tfind(&wanted, &cache, compare_entries);
     pthread_mutex_unlock(&lock);
     return slot ? *slot : NULL;
 }
 
 /* Caches an answer and takes ownership of bytes. Returns the entry, which is an
  * older one if another thread was faster. */
-static struct cached *keep(enum kind kind, const char *path, char *bytes,
-                           size_t len)
+static struct cached *keep_answer(enum kind kind, const char *path, char *bytes,
+                                  size_t len)
 {
     struct cached *one = calloc(1, sizeof(*one)), **slot;
     size_t n = strlen(path);
@@ -149,7 +149,7 @@ static struct cached *keep(enum kind kind, const char *path, char *bytes,
     one->bytes = bytes;
     one->len = len;
     pthread_mutex_lock(&lock);
-    slot = tsearch(one, &cache, compare);
+    slot = tsearch(one, &cache, compare_entries);
     pthread_mutex_unlock(&lock);
     if (!slot)
         abort();
@@ -270,7 +270,7 @@ static int ask_parent(enum kind kind, const char *path, char **bytes,
 static int look_up(enum kind kind, const char *path, const struct cached **out,
                    bool *asked)
 {
-    const struct cached *one = find(kind, path);
+    const struct cached *one = find_entry(kind, path);
     char *bytes = NULL;
     size_t len = 0;
     int rc = 0;
@@ -280,7 +280,7 @@ static int look_up(enum kind kind, const char *path, const struct cached **out,
         rc = *parent ? ask_parent(kind, path, &bytes, &len)
                      : read_own(kind, path, &bytes, &len);
         if (rc == 0)
-            one = keep(kind, path, bytes, len);
+            one = keep_answer(kind, path, bytes, len);
     }
     *out = one;
     return rc;
@@ -324,7 +324,7 @@ int fake_net_list(const char *path, const char **names, size_t *len,
 
 int64_t fake_net_size(const char *path)
 {
-    const struct cached *one = find(STAT, path);
+    const struct cached *one = find_entry(STAT, path);
     struct stat st;
 
     if (!one)

@@ -91,7 +91,7 @@ void fake_memory_free(void *at)
     free(block);
 }
 
-static int take(void **out, size_t bytes, int device)
+static int take_block(void **out, size_t bytes, int device)
 {
     size_t n = bytes ? (bytes + PAGE - 1) / PAGE * PAGE : PAGE;
     void *at = mmap(NULL, n, PROT_READ | PROT_WRITE,
@@ -121,7 +121,7 @@ void fake_memory_fill(void *at, int value, size_t bytes)
 
 FAKECUDA_EXPORT int cudaMalloc(void **out, size_t bytes)
 {
-    return take(out, bytes, fake_device());
+    return take_block(out, bytes, fake_device());
 }
 
 FAKECUDA_EXPORT int cudaMallocAsync(void **out, size_t bytes, struct stream *s)
@@ -146,7 +146,7 @@ FAKECUDA_EXPORT int cudaFree(void *at)
 FAKECUDA_EXPORT int cudaHostAlloc(void **out, size_t bytes, unsigned flags)
 {
     (void) flags;
-    return take(out, bytes, HOST);
+    return take_block(out, bytes, HOST);
 }
 
 FAKECUDA_EXPORT int cudaFreeHost(void *at)

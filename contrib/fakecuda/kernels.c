@@ -137,7 +137,7 @@ static bool get_bit(const char *at, struct layout_bit bit)
 }
 
 /* Counters that other threads and processes write. */
-static uint64_t load(const char *at)
+static uint64_t load_counter(const char *at)
 {
     return __atomic_load_n((const uint64_t *) at, __ATOMIC_SEQ_CST);
 }
@@ -147,7 +147,7 @@ static void store(char *at, uint64_t v)
     __atomic_store_n((uint64_t *) at, v, __ATOMIC_SEQ_CST);
 }
 
-static void *take(struct arena **arena, size_t bytes)
+static void *take_bytes(struct arena **arena, size_t bytes)
 {
     struct arena *a = *arena;
     void *out;
@@ -233,7 +233,7 @@ int fake_kernels_init(int version, const int *rows, size_t n_rows)
 static struct lane *add_lane(struct arena **arena, struct part *part,
                              char *recv, char *send, int round)
 {
-    struct lane *lane = take(arena, sizeof(*lane));
+    struct lane *lane = take_bytes(arena, sizeof(*lane));
 
     lane->last = &lane->first;
     lane->recv = recv;
@@ -246,7 +246,7 @@ static struct lane *add_lane(struct arena **arena, struct part *part,
 
 static struct part *add_part(struct arena **arena, struct batch *batch)
 {
-    struct part *part = take(arena, sizeof(*part));
+    struct part *part = take_bytes(arena, sizeof(*part));
 
     *batch->last = part;
     batch->last = &part->next;
@@ -270,7 +270,7 @@ static void add_chunk(struct arena **arena, struct lane *lane,
     int i;
 
     for (i = 0; i < cut->n_slices; i++) {
-        struct slice *slice = take(arena, sizeof(*slice));
+        struct slice *slice = take_bytes(arena, sizeof(*slice));
         long size = each < left ? each : left;
 
         *slice = (struct slice){.recv = recv,
@@ -567,7 +567,7 @@ static void read_channel(struct arena **arena, const char *args,
         size_t n;
 
         if (!is_extended) {
-            batch = take(arena, sizeof(*batch));
+            batch = take_bytes(arena, sizeof(*batch));
             batch->last = &batch->parts;
             *c->last = batch;
             c->last = &batch->next;
@@ -607,11 +607,11 @@ static bool slice_is_ready(const struct lane *lane, const struct slice *slice)
 {
     uint64_t n = (uint64_t) slice->n_steps;
 
-    if (slice->recv &&
-        load(get_pointer(slice->recv, L->conn_tail)) < lane->recv_step + n)
+    if (slice->recv && load_counter(get_pointer(slice->recv, L->conn_tail)) <
+                           lane->recv_step + n)
         return false;
     return !slice->send ||
-           load(get_pointer(slice->send, L->conn_head)) + STEPS >=
+           load_counter(get_pointer(slice->send, L->conn_head)) + STEPS >=
                lane->send_step + n;
 }
 

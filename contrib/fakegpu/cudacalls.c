@@ -100,7 +100,7 @@ static void call(uint32_t id, const void *params, int result, long ms)
 }
 
 /* Makes a copy; params are those of cuMemcpyHtoD and similar. */
-static void copy(uint32_t id, size_t bytes, long ms)
+static void copy_bytes(uint32_t id, size_t bytes, long ms)
 {
     struct {
         uint64_t to, from;
@@ -205,7 +205,7 @@ static void release(uint32_t id, int result)
 
 /* Loads the injected library and calls its entry point, as the driver does.
  * Finds CUPTI if the library has loaded it. */
-static void *load(const char *path)
+static void *load_injected(const char *path)
 {
     int (*init)(void);
     void *library = path ? dlopen(path, RTLD_NOW) : NULL;
@@ -370,15 +370,15 @@ static int once(const char *name, size_t arg, unsigned long n)
     else if (is(name, "set"))
         call(249, NULL, 0, 0);
     else if (is(name, "h2d"))
-        copy(277, arg, 0);
+        copy_bytes(277, arg, 0);
     else if (is(name, "wait-h2d"))
-        copy(276, arg, 1);
+        copy_bytes(276, arg, 1);
     else if (is(name, "d2h"))
-        copy(279, arg, 0);
+        copy_bytes(279, arg, 0);
     else if (is(name, "d2d"))
-        copy(423, arg, 0);
+        copy_bytes(423, arg, 0);
     else if (is(name, "any"))
-        copy(306, arg, 0);
+        copy_bytes(306, arg, 0);
     else if (is(name, "peer"))
         peer(arg);
     else if (is(name, "plane"))
@@ -464,7 +464,7 @@ int main(int argc, char **argv)
         dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
         at++;
     }
-    load(getenv("CUDA_INJECTION64_PATH"));
+    load_injected(getenv("CUDA_INJECTION64_PATH"));
     for (; at < argc; at++) {
         if (is(argv[at], "fork")) {
             pid_t pid = fork();

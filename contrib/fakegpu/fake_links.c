@@ -43,7 +43,7 @@ static const int cube[8][8] = {
 };
 
 /* Returns the machine of FAKEGPU_MACHINE, or NULL. */
-static const struct machine *find(void)
+static const struct machine *find_machine(void)
 {
     const char *name = getenv("FAKEGPU_MACHINE");
 
@@ -55,7 +55,7 @@ static const struct machine *find(void)
 
 int fakegpu_machine_count(void)
 {
-    const struct machine *m = find();
+    const struct machine *m = find_machine();
 
     return m ? m->gpus : 1;
 }
@@ -112,7 +112,7 @@ static int get_link(const char *function, const void *device, unsigned link,
 {
     if (fakegpu_fails(function))
         return UNKNOWN;
-    *m = find();
+    *m = find_machine();
     if (!fake_nvml_is_gpu(device) || link >= MAX_LINKS)
         return INVALID_ARGUMENT;
     if (!*m)
@@ -215,7 +215,7 @@ static long get_field(const struct machine *m, int gpu, unsigned id,
 
 int nvmlDeviceGetFieldValues(void *device, int n, struct fake_field *fields)
 {
-    const struct machine *m = find();
+    const struct machine *m = find_machine();
 
     if (fakegpu_fails(__func__))
         return UNKNOWN;
@@ -245,7 +245,7 @@ int nvmlDeviceGetGpuFabricInfoV(void *device, struct fake_fabric *info)
 {
     int newest = fakegpu_number("FAKEGPU_FABRIC", 3, 3);
     int clique = fakegpu_number("FAKEGPU_CLIQUE", 1000, 1);
-    const struct machine *m = find();
+    const struct machine *m = find_machine();
     unsigned layout = info->version >> 24;
 
     if (fakegpu_fails(__func__))

@@ -84,18 +84,18 @@ nvmlDeviceRegisterEvents(void *device, unsigned long long types, void *set);
 FAKEGPU_EXPORT int nvmlEventSetWait_v2(void *set, struct fake_event *event,
                                        unsigned timeout_ms);
 
-static int look(const char *function, const void *device, const char *name,
-                unsigned long long *out);
+static int find_value(const char *function, const void *device,
+                      const char *name, unsigned long long *out);
 
 int fake_load_number(const void *device, const char *name,
                      unsigned long long *out)
 {
-    return look("nvmlDeviceGetFieldValues", device, name, out);
+    return find_value("nvmlDeviceGetFieldValues", device, name, out);
 }
 
 /* Finds a value for the function. NOT_SUPPORTED: the file does not have it. */
-static int look(const char *function, const void *device, const char *name,
-                unsigned long long *out)
+static int find_value(const char *function, const void *device,
+                      const char *name, unsigned long long *out)
 {
     if (fakegpu_fails(function))
         return UNKNOWN;
@@ -111,7 +111,7 @@ static int look_small(const char *function, const void *device,
                       const char *name, unsigned *out)
 {
     unsigned long long number = 0;
-    int rc = look(function, device, name, &number);
+    int rc = find_value(function, device, name, &number);
 
     if (rc == SUCCESS)
         *out = (unsigned) number;
@@ -128,10 +128,10 @@ int nvmlDeviceGetUtilizationRates(void *device, struct fake_use *use)
 
 int nvmlDeviceGetMemoryInfo(void *device, struct fake_memory *memory)
 {
-    int rc = look(__func__, device, "used", &memory->used);
+    int rc = find_value(__func__, device, "used", &memory->used);
 
     if (rc == SUCCESS)
-        rc = look(__func__, device, "total", &memory->total);
+        rc = find_value(__func__, device, "total", &memory->total);
     memory->free = memory->total - memory->used;
     return rc;
 }
@@ -169,7 +169,7 @@ int nvmlDeviceGetMaxClockInfo(void *device, int type, unsigned *mhz)
 int nvmlDeviceGetCurrentClocksThrottleReasons(void *device,
                                               unsigned long long *bits)
 {
-    return look(__func__, device, "reasons", bits);
+    return find_value(__func__, device, "reasons", bits);
 }
 
 int nvmlDeviceGetCurrPcieLinkGeneration(void *device, unsigned *n)
@@ -197,14 +197,14 @@ int nvmlDeviceGetPcieReplayCounter(void *device, unsigned *n)
 int nvmlDeviceGetTotalEccErrors(void *device, int type, int counter,
                                 unsigned long long *n)
 {
-    return counter != 0
-               ? NOT_SUPPORTED
-               : look(__func__, device, type == 1 ? "ecc" : "corrected", n);
+    return counter != 0 ? NOT_SUPPORTED
+                        : find_value(__func__, device,
+                                     type == 1 ? "ecc" : "corrected", n);
 }
 
 int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mj)
 {
-    return look(__func__, device, "energy", mj);
+    return find_value(__func__, device, "energy", mj);
 }
 
 int nvmlDeviceGetNvLinkErrorCounter(void *device, unsigned link, int counter,
@@ -212,7 +212,7 @@ int nvmlDeviceGetNvLinkErrorCounter(void *device, unsigned link, int counter,
 {
     if (link > 0)
         return INVALID_ARGUMENT;
-    return counter == 0 ? look(__func__, device, "link_errors", n)
+    return counter == 0 ? find_value(__func__, device, "link_errors", n)
                         : NOT_SUPPORTED;
 }
 
@@ -287,7 +287,8 @@ int nvmlDeviceRegisterEvents(void *device, unsigned long long types, void *set)
     unsigned long long xid;
 
     /* 8: critical Xid errors */
-    if (!set || types != 8 || look(__func__, device, "xid", &xid) != SUCCESS)
+    if (!set || types != 8 ||
+        find_value(__func__, device, "xid", &xid) != SUCCESS)
         return NOT_SUPPORTED;
     is_watched[fake_nvml_index(device)] = 1;
     return SUCCESS;
@@ -300,7 +301,8 @@ int nvmlEventSetWait_v2(void *set, struct fake_event *event,
         void *device = (void *) (uintptr_t) (i + 1);
         unsigned long long xid = 0;
 
-        if (!is_watched[i] || look(__func__, device, "xid", &xid) != SUCCESS ||
+        if (!is_watched[i] ||
+            find_value(__func__, device, "xid", &xid) != SUCCESS ||
             xid == told[i])
             continue;
         told[i] = xid;

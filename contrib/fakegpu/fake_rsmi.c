@@ -94,8 +94,8 @@ FUNCTION rsmi_compute_process_info_by_device_get(uint32_t pid, uint32_t gpu,
                                                  struct fake_process *out);
 
 /* Finds a value for the function. NOT_SUPPORTED: the file does not have it. */
-static int look(const char *function, uint32_t gpu, const char *name,
-                unsigned long long *out)
+static int find_value(const char *function, uint32_t gpu, const char *name,
+                      unsigned long long *out)
 {
     if (fakegpu_fails(function))
         return NOT_FOUND;
@@ -109,7 +109,7 @@ static int look_scaled(const char *function, uint32_t gpu, const char *name,
                        unsigned scale, uint64_t *out)
 {
     unsigned long long n;
-    int rc = look(function, gpu, name, &n);
+    int rc = find_value(function, gpu, name, &n);
 
     if (rc == SUCCESS)
         *out = n * scale;
@@ -121,7 +121,7 @@ static int look_small(const char *function, uint32_t gpu, const char *name,
                       uint32_t *out)
 {
     unsigned long long n;
-    int rc = look(function, gpu, name, &n);
+    int rc = find_value(function, gpu, name, &n);
 
     if (rc == SUCCESS)
         *out = (uint32_t) n;
@@ -252,15 +252,16 @@ int rsmi_dev_gpu_metrics_info_get(uint32_t gpu, struct fake_metrics *out)
     out->size = sizeof(*out);
     out->format = 1;
     out->content = 3;
-    if (look(__func__, gpu, "sm_mhz", &n) == SUCCESS)
+    if (find_value(__func__, gpu, "sm_mhz", &n) == SUCCESS)
         out->current_clocks[0] = (uint16_t) n;
-    if (look(__func__, gpu, "memory_mhz", &n) == SUCCESS)
+    if (find_value(__func__, gpu, "memory_mhz", &n) == SUCCESS)
         out->current_clocks[2] = (uint16_t) n;
-    if (look(__func__, gpu, "width", &n) == SUCCESS)
+    if (find_value(__func__, gpu, "width", &n) == SUCCESS)
         out->width = (uint16_t) n;
-    if (look(__func__, gpu, "generation", &n) == SUCCESS && n >= 1 && n <= 6)
+    if (find_value(__func__, gpu, "generation", &n) == SUCCESS && n >= 1 &&
+        n <= 6)
         out->speed = speeds[n - 1];
-    if (look(__func__, gpu, "reasons", &n) == SUCCESS)
+    if (find_value(__func__, gpu, "reasons", &n) == SUCCESS)
         out->throttle = n;
     return SUCCESS;
 }

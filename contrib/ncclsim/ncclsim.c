@@ -184,7 +184,7 @@ static int summarise(const struct run *run)
 }
 
 /* Runs the simulated job. Returns the exit status, or -1 and err. */
-static int run(const struct jp_sim_options *options, struct jp_error *err)
+static int run_job(const struct jp_sim_options *options, struct jp_error *err)
 {
     struct run run = {.options = options,
                       .n_lanes = options->gpus * options->threads};
@@ -237,7 +237,7 @@ int main(int argc, char **argv)
         sim_options_help(stdout);
         return 0;
     }
-    rc = run(&options, &err);
+    rc = run_job(&options, &err);
     if (rc < 0) {
         fprintf(stderr, "ncclsim: %s\n", err.text);
         return 1;

@@ -16,7 +16,7 @@
 
 /* Adds n. Readers may be in other threads; there is one writer, so a store is
  * enough. */
-static void add(uint64_t *to, uint64_t n)
+static void add_count(uint64_t *to, uint64_t n)
 {
     __atomic_store_n(to, *to + n, __ATOMIC_RELAXED);
 }
@@ -27,7 +27,7 @@ void sim_counts_add(struct jp_sim_counts *counts, const struct jp_sim_op *op,
     int i;
 
     if (op->hangs)
-        add(&counts->in_flight, 1);
+        add_count(&counts->in_flight, 1);
     for (i = 0; i < counts->n; i++) {
         if (counts->rows[i].func == op->func &&
             counts->rows[i].bytes == op->bytes)
@@ -45,16 +45,16 @@ void sim_counts_add(struct jp_sim_counts *counts, const struct jp_sim_op *op,
         /* publishes the row */
         __atomic_store_n(&counts->n, i + 1, __ATOMIC_RELEASE);
     }
-    add(&counts->rows[i].ops, (uint64_t) is_issued);
-    add(&counts->rows[i].told, (uint64_t) is_told);
+    add_count(&counts->rows[i].ops, (uint64_t) is_issued);
+    add_count(&counts->rows[i].told, (uint64_t) is_told);
     if (is_issued && !op->hangs)
-        add(&counts->rows[i].ns, (uint64_t) (op->end_ns - op->start_ns));
+        add_count(&counts->rows[i].ns, (uint64_t) (op->end_ns - op->start_ns));
 }
 
 void sim_counts_add_batches(struct jp_sim_counts *counts, int n, uint64_t ns)
 {
-    add(&counts->batches, (uint64_t) n);
-    add(&counts->batch_ns, ns);
+    add_count(&counts->batches, (uint64_t) n);
+    add_count(&counts->batch_ns, ns);
 }
 
 uint64_t sim_counts_total(const struct jp_sim_counts *counts)

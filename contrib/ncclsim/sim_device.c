@@ -14,7 +14,7 @@ static struct {
     int (*make_current)(void *context);
 } driver;
 
-static void *find(void *lib, const char *name, struct jp_error *err)
+static void *find_function(void *lib, const char *name, struct jp_error *err)
 {
     void *function = lib ? dlsym(lib, name) : NULL;
 
@@ -30,12 +30,13 @@ int sim_device_load(int n, struct jp_error *err)
 
     if (!lib)
         return error_set(err, "--gpus: %s", dlerror());
-    driver.init = (int (*)(unsigned)) find(lib, "cuInit", err);
-    driver.count = (int (*)(int *)) find(lib, "cuDeviceGetCount", err);
-    driver.get = (int (*)(int *, int)) find(lib, "cuDeviceGet", err);
-    driver.retain =
-        (int (*)(void **, int)) find(lib, "cuDevicePrimaryCtxRetain", err);
-    driver.make_current = (int (*)(void *)) find(lib, "cuCtxSetCurrent", err);
+    driver.init = (int (*)(unsigned)) find_function(lib, "cuInit", err);
+    driver.count = (int (*)(int *)) find_function(lib, "cuDeviceGetCount", err);
+    driver.get = (int (*)(int *, int)) find_function(lib, "cuDeviceGet", err);
+    driver.retain = (int (*)(void **, int)) find_function(
+        lib, "cuDevicePrimaryCtxRetain", err);
+    driver.make_current =
+        (int (*)(void *)) find_function(lib, "cuCtxSetCurrent", err);
     if (!driver.init || !driver.count || !driver.get || !driver.retain ||
         !driver.make_current)
         return -1;

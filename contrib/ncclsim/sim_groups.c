@@ -69,9 +69,9 @@ static void count_nodes(struct jp_sim_group *group,
 }
 
 /* Fills all groups of a kind. Three passes: sizes, memory, members. */
-static int fill(struct jp_sim_groups *all, enum jp_sim_kind kind,
-                const struct jp_sim_world *world, uint64_t seed, int tp_ranks,
-                int pp)
+static int fill_groups(struct jp_sim_groups *all, enum jp_sim_kind kind,
+                       const struct jp_sim_world *world, uint64_t seed,
+                       int tp_ranks, int pp)
 {
     int min = kind == SIM_SELF ? 1 : 2;
     int r, g;
@@ -125,8 +125,8 @@ int sim_groups_init(struct jp_sim_groups groups[SIM_N_KINDS],
         /* so that sim_groups_fini() can be called at any time */
         groups[k] = (struct jp_sim_groups){0};
     for (k = 0; k < SIM_N_KINDS; k++) {
-        if (fill(&groups[k], (enum jp_sim_kind) k, world, seed, tp_ranks, pp) <
-            0) {
+        if (fill_groups(&groups[k], (enum jp_sim_kind) k, world, seed, tp_ranks,
+                        pp) < 0) {
             sim_groups_fini(groups);
             return error_set(err, "no memory");
         }

@@ -313,7 +313,7 @@ static int meet(struct jp_sim_lane *lane, int iteration)
 }
 
 /* Runs the iterations until the end or a hang. */
-static void run(struct jp_sim_lane *lane)
+static void run_iterations(struct jp_sim_lane *lane)
 {
     const struct jp_sim_halt *stop = is_plain(lane) ? &lane->plain.halt
                                                     : &lane->model.halt;
@@ -355,7 +355,7 @@ void sim_lane_run(struct jp_sim_lane *lane)
     create_comms(lane);
     sim_pace_init(&lane->pace, lane->options->rate / lane->options->threads);
     lane->clock.base_ns = lane->pace.began_ns;
-    run(lane);
+    run_iterations(lane);
     /* replays need the progress thread, so this order */
     sim_host_destroy(lane->host);
     lane->host = NULL;

@@ -129,7 +129,7 @@ static int find_table(int interface)
 }
 
 /* Called with the lock. */
-static void load(int interface)
+static void load_plugin(int interface)
 {
     const char *name = getenv("NCCL_PROFILER_PLUGIN");
 
@@ -193,7 +193,7 @@ void sim_plugin_init(int interface, uint64_t comm_hash, const char *comm_name,
 
     *context = NULL;
     pthread_mutex_lock(&lock);
-    load(interface);
+    load_plugin(interface);
     p = plugin;
     pthread_mutex_unlock(&lock);
     if (!p)

@@ -105,7 +105,7 @@ static void let_move(struct jp_sim_proxy *proxy)
 
 /* Takes up to BATCH launches, and waits for the first one. Returns their
  * number; 0: the end. */
-static int take(struct jp_sim_proxy *proxy)
+static int take_launches(struct jp_sim_proxy *proxy)
 {
     int n = 0;
 
@@ -144,7 +144,7 @@ static void *proxy_main(void *data)
     struct jp_sim_proxy *proxy = data;
     int n, i;
 
-    while ((n = take(proxy)) > 0) {
+    while ((n = take_launches(proxy)) > 0) {
         append(proxy, n);
         turn(proxy, 0);
         for (i = 0; i < n; i++)
