@@ -544,6 +544,8 @@ static void answer_nodes(const struct jp_insight *x, const struct seen *seen,
                        seen->node > 0 ? seen->node : NAN, NULL);
 }
 
+#define RECORD_ALL "record all operations: no rank recorded a part of them"
+
 static void answer_lateness(struct jp_insight *x, const struct jp_result *r)
 {
     struct seen seen =
@@ -556,7 +558,7 @@ static void answer_lateness(struct jp_insight *x, const struct jp_result *r)
     answer_ranks(x, r, &seen, &x->hypotheses);
     if (x->findings.part && ranks->state == JP_HYPOTHESIS_NOT_FOUND &&
         (!ranks->todo || ranks->least <= limits_get(JP_LIMIT_STATED)))
-        ranks->todo = "record all operations: no rank recorded a part of them";
+        ranks->todo = RECORD_ALL;
     answer_nodes(x, &seen, &x->hypotheses);
 }
 
@@ -894,14 +896,24 @@ char *insight_rough(const struct jp_insight *x, char buf[JP_INSIGHT_ROUGH],
     const struct jp_judgement *ranks =
         &x->hypotheses.of[JP_HYPOTHESIS_LATE_RANK];
     double most = limits_get(JP_LIMIT_STATED), least = ranks->least;
-    bool of_wait = x->run_us > 0 && x->stalls.judged &&
-                   x->stalls.once_us > most * x->run_us;
+    double once =
+        x->run_us > 0 && x->stalls.judged ? x->stalls.once_us / x->run_us : 0;
+    /* A filter leaves out the same operations of each step. A rank may be late
+     * in these only. */
+    bool of_part = x->findings.part && x->unrecorded > fmax(least, once);
+    bool of_wait = !of_part && once > most;
 
     *buf = '\0';
-    *todo = of_wait ? "profile a longer run, of which such a wait is a smaller "
-                      "part"
-                    : ranks->todo;
-    if (of_wait && x->stalls.once_us > x->run_us)
+    *todo = of_part ? RECORD_ALL
+            : of_wait
+                ? "profile a longer run, of which such a wait is a smaller part"
+                : ranks->todo;
+    if (of_part)
+        snprintf(buf, JP_INSIGHT_ROUGH,
+                 "no rank recorded %s of the operations, and a late rank there "
+                 "would not have been seen",
+                 FIG_SHARE(x->unrecorded));
+    else if (of_wait && once > 1)
         snprintf(buf, JP_INSIGHT_ROUGH,
                  "no single wait for one rank would have been named, however "
                  "long");
@@ -909,8 +921,7 @@ char *insight_rough(const struct jp_insight *x, char buf[JP_INSIGHT_ROUGH],
         snprintf(buf, JP_INSIGHT_ROUGH,
                  "a single wait for one rank of less than %s, %s of the run, "
                  "would not have been named",
-                 FIG_US(x->stalls.once_us),
-                 FIG_SHARE(x->stalls.once_us / x->run_us));
+                 FIG_US(x->stalls.once_us), FIG_SHARE(once));
     else if (x->blind && least > 0)
         snprintf(buf, JP_INSIGHT_ROUGH,
                  "%s of %s ranks var%s so much that %s lateness would not "
@@ -925,13 +936,6 @@ char *insight_rough(const struct jp_insight *x, char buf[JP_INSIGHT_ROUGH],
                  "a rank that costs less than %s of the run's time would not "
                  "have been seen",
                  FIG_SHARE(least));
-    /* A filter leaves out the same operations of each step. A rank may be late
-     * in these only. */
-    else if (x->findings.part)
-        snprintf(buf, JP_INSIGHT_ROUGH,
-                 "no rank recorded %s of the operations, and a late rank there "
-                 "would not have been seen",
-                 FIG_SHARE(x->unrecorded));
     return buf;
 }
 
