@@ -33,6 +33,19 @@ enum { PEERS = 15 };
 
 /* --- which processes ------------------------------------------------------ */
 
+/* Returns the name of a series' function that lives as long as the result, as
+ * intervals do not. NULL: the result has none. */
+static const char *lasting_name(const struct jp_result *r,
+                                const struct timeline_series *series)
+{
+    if (series->p2p)
+        return *series->func == 'S' ? "Send" : "Recv";
+    for (size_t i = 0; i < r->n_coll_names; i++)
+        if (!strcmp(r->coll_names[i], series->func))
+            return r->coll_names[i];
+    return NULL;
+}
+
 /* Sets what the series of kept intervals are. 0 or -1. */
 static int name_places(const struct operations *from, struct judge_kept *kept)
 {
@@ -45,10 +58,10 @@ static int name_places(const struct operations *from, struct judge_kept *kept)
         uint32_t comm = operations_comm(from, &of->series[i]);
 
         if (comm != UINT32_MAX)
-            kept->places[i] =
-                (struct judge_place){.comm = comm,
-                                     .func = of->series[i].func,
-                                     .numbered = !of->series[i].p2p};
+            kept->places[i] = (struct judge_place){
+                .comm = comm,
+                .func = lasting_name(from->result, &of->series[i]),
+                .numbered = !of->series[i].p2p};
     }
     return 0;
 }

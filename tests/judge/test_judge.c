@@ -45,8 +45,13 @@ static uint32_t per_host = 4;
 
 static void begin(uint32_t processes, bool timed)
 {
+    static char all_reduce[] = "AllReduce", all_to_all[] = "AlltoAll";
+    static char *names[] = {all_reduce, all_to_all};
+
     memset(&run, 0, sizeof(run));
     run.timed = timed;
+    run.result.coll_names = names;
+    run.result.n_coll_names = 2;
     run.result.comms = run.comms;
     run.result.ranks = run.ranks;
     if (timed) {
