@@ -608,11 +608,12 @@ static int find_expected(struct jp_insight *x, const struct jp_result *r,
 /* Runs the analyses that compare ranks. Returns 0, or -1 without memory.
  *
  * The order matters. The series come first, because late ranks are judged with
- * the network's own time. Own times, sums of waits and the replay, which prices
- * what own times show, need most memory and follow each other. Stalls come
- * before blame_findings(), which tells nobody who is late by stalls only. The
- * network follows: pairs of ranks are not compared if a rank is late, because
- * messages wait for it. Own times come last.
+ * the network's own time. Three need most memory, and each frees what it worked
+ * with before the next: the judge's own times, sums of waits, and the replay,
+ * by which the judge prices its answers. Stalls come before blame_findings(),
+ * which tells nobody who is late by stalls only. The network follows: pairs of
+ * ranks are not compared if a rank is late, because messages wait for it.
+ * blame_by_own_times() comes last: it speaks where nothing else was found.
  */
 static int compare_ranks(struct jp_insight *x, struct jp_result *r,
                          const struct jp_processes *p,
@@ -647,7 +648,6 @@ static int compare_ranks(struct jp_insight *x, struct jp_result *r,
         rc = turns_findings(r, p, x->judge, &x->findings);
     if (rc == 0)
         rc = phases_findings(r, p, &x->findings);
-    /* last: it speaks where nothing else was found */
     if (rc == 0)
         rc = blame_by_own_times(r, p, x->judge, &x->findings);
     if (x->stalls.judged)
