@@ -336,9 +336,10 @@ struct jp_tag {
 #define JP_PAUSES 8 /* later ones are added to the last one */
 
 /* Nothing was recorded in this time: it was switched off. Microseconds since
- * 1970; to_us 0: until the end. */
+ * 1970; to_us 0: until the end. records: there would be so many of that time, by
+ * a mask without those of Send and Recv (pauses.h). */
 struct jp_pause {
-    uint64_t from_us, to_us;
+    uint64_t from_us, to_us, records;
 };
 
 /* Limits of recorders that left no room for records, by their own word. */

@@ -1,10 +1,12 @@
 /* join_waits.c - the times of a communicator's ranks when it is closed: their
  * sums by part of the run, and how much later than others ranks came.
  *
- * The run of a series is cut into JP_SLICES parts of equal width in sequence
- * numbers (struct slice_cut). Only timed rows count, which join_close.c has
- * marked. A part's sum is divided by the share of its rows that are timed, so
- * that parts with gaps can be compared with others. Stalls are found operation
+ * The run of a series is cut into JP_SLICES parts of equally many operations,
+ * in the order of their numbers (struct slice_cut). Numbers that no rank
+ * recorded are in no part: a part without records would look like one in which
+ * nobody waits. Only timed rows count, which join_close.c has marked. A part's
+ * sum is divided by the share of its rows that are timed, so that parts can be
+ * compared with others. Stalls are found operation
  * by operation (find_stalled), because the median of the ranks' times is
  * needed. */
 #include "orchestrator/aggregate/join.h"
@@ -17,7 +19,7 @@
 
 /* --- cut series into parts of the run, and add up ranks' times --- */
 
-/* One series cut into parts of equal width in sequence numbers. */
+/* One series cut into parts of equally many operations. */
 struct slice_cut {
     const struct join_series *series;
     uint64_t start[JP_SLICES]; /* first sequence number of each part */
@@ -25,11 +27,11 @@ struct slice_cut {
                                   timed */
 };
 
-/* The lowest and highest sequence number; false: the series is empty. */
-static bool find_ends(const struct join_series *series, uint64_t *from,
-                      uint64_t *to)
+/* The lowest and highest sequence number. Returns how many have records. */
+static uint64_t find_ends(const struct join_series *series, uint64_t *from,
+                          uint64_t *to)
 {
-    bool any = false;
+    uint64_t count = 0;
 
     for (size_t i = 0; i < blockmap_slots(&series->blocks); i++) {
         const struct join_block *block = (void *) series->blocks.slots[i];
@@ -39,12 +41,48 @@ static bool find_ends(const struct join_series *series, uint64_t *from,
 
             if (!block->rows[k].n)
                 continue;
-            *from = any && *from < sn ? *from : sn;
-            *to = any && *to > sn ? *to : sn;
-            any = true;
+            *from = count && *from < sn ? *from : sn;
+            *to = count && *to > sn ? *to : sn;
+            count++;
         }
     }
-    return any;
+    return count;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct join_block *const *x = a, *const *y = b;
+
+    return (*x)->number < (*y)->number ? -1 : (*x)->number > (*y)->number;
+}
+
+/* Sets where the parts of a series begin that has `count` operations, and
+ * numbers between them without a record. 0, or -1: no memory. */
+static int begin_parts(struct slice_cut *cut, uint64_t count)
+{
+    const struct blockmap *map = &cut->series->blocks;
+    const struct join_block **blocks =
+        calloc(blockmap_slots(map) + 1, sizeof(*blocks));
+    uint64_t before = 0;
+    unsigned s = 0;
+    size_t n = 0;
+
+    if (!blocks)
+        return -1;
+    for (size_t i = 0; i < blockmap_slots(map); i++)
+        if (map->slots[i])
+            blocks[n++] = (void *) map->slots[i];
+    qsort(blocks, n, sizeof(*blocks), by_number);
+    for (size_t i = 0; i < n; i++)
+        for (unsigned k = 0; k < blocks[i]->room; k++) {
+            if (!blocks[i]->rows[k].n)
+                continue;
+            while (s < JP_SLICES && before >= count * s / JP_SLICES)
+                cut->start[s++] = blocks[i]->number * JOIN_BLOCK + k;
+            before++;
+        }
+    free(blocks);
+    return 0;
 }
 
 /* The slice of a sequence number, searched upwards from a slice that is not
@@ -57,15 +95,19 @@ static unsigned slice_of(const struct slice_cut *cut, uint64_t sn,
     return from;
 }
 
-/* Fills the cut of a series after its timed rows were marked. */
-static void cut_make(struct slice_cut *cut, const struct join_series *series)
+/* Fills the cut of a series after its timed rows were marked. 0, or -1: no
+ * memory. */
+static int cut_make(struct slice_cut *cut, const struct join_series *series)
 {
     uint64_t from = 0, to = 0, n[JP_SLICES] = {0}, timed[JP_SLICES] = {0};
+    uint64_t count = find_ends(series, &from, &to);
 
     *cut = (struct slice_cut){.series = series};
-    if (!find_ends(series, &from, &to))
-        return;
-    for (unsigned s = 0; s < JP_SLICES; s++)
+    if (!count)
+        return 0;
+    if (count <= to - from && begin_parts(cut, count) < 0)
+        return -1;
+    for (unsigned s = 0; count > to - from && s < JP_SLICES; s++)
         cut->start[s] = from +
                         (uint64_t) (((double) (to - from) + 1) * s / JP_SLICES);
     /* how many operations each part has, and how many of these are timed */
@@ -85,6 +127,7 @@ static void cut_make(struct slice_cut *cut, const struct join_series *series)
         cut->scale[s] = timed[s] ? (double) n[s] / (double) timed[s]
                         : n[s]   ? NAN
                                  : 0;
+    return 0;
 }
 
 /* The sum of some records' times. */
@@ -323,7 +366,7 @@ int join_waits(struct join *join, const struct join_comm *comm)
     /* the last element of cuts stays empty and ends the list */
     for (uint32_t i = 0; rc == 0 && i < comm->n_series; i++)
         if (comm->series[i]->barrier)
-            cut_make(next++, comm->series[i]);
+            rc = cut_make(next++, comm->series[i]);
     if (rc == 0)
         rc = sum_stalled(join, comm, cuts);
     for (uint32_t i = 0; rc == 0 && i < comm->n_members; i++)

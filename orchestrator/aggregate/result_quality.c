@@ -14,6 +14,7 @@
 #include "common/knob.h"
 #include "common/vector.h"
 #include "orchestrator/aggregate/join_parts.h"
+#include "orchestrator/aggregate/pauses.h"
 #include "orchestrator/aggregate/result_build.h"
 
 enum { MAX_NOTES = 100 }; /* that a result keeps */
@@ -351,49 +352,14 @@ static void add_phases(struct jp_phases *sum, const struct recfile_phases *from)
     sum->close_us += (double) from->close_ns / 1e3;
 }
 
-static bool meet(const struct jp_pause *a, const struct jp_pause *b)
-{
-    return (!b->to_us || a->from_us <= b->to_us) &&
-           (!a->to_us || b->from_us <= a->to_us);
-}
-
-/* Makes one pause of two. */
-static void join_pauses(struct jp_pause *into, const struct jp_pause *other)
-{
-    if (other->from_us < into->from_us)
-        into->from_us = other->from_us;
-    if (into->to_us && (!other->to_us || other->to_us > into->to_us))
-        into->to_us = other->to_us;
-}
-
-/* Adds a pause of one process: those of all processes that meet are one. */
-static void add_pause(struct jp_quality *q, struct jp_pause one)
-{
-    size_t kept = 0, at;
-
-    for (size_t i = 0; i < q->n_pauses; i++)
-        if (meet(&one, &q->pauses[i]))
-            join_pauses(&one, &q->pauses[i]);
-        else
-            q->pauses[kept++] = q->pauses[i];
-    q->n_pauses = kept;
-    if (kept == JP_PAUSES) {
-        join_pauses(&q->pauses[kept - 1], &one);
-        return;
-    }
-    for (at = kept; at > 0 && q->pauses[at - 1].from_us > one.from_us; at--)
-        q->pauses[at] = q->pauses[at - 1];
-    q->pauses[at] = one;
-    q->n_pauses++;
-}
-
 static void add_pauses(struct jp_quality *q, const struct recfile_tail *tail)
 {
     for (uint32_t i = 0; i < tail->n_pauses; i++) {
         const struct recfile_pause *p = &tail->pauses[i];
 
-        add_pause(q, (struct jp_pause){p->from_ns / 1000,
-                                       p->to_ns ? (p->to_ns + 999) / 1000 : 0});
+        pauses_add(q, (struct jp_pause){p->from_ns / 1000,
+                                        p->to_ns ? (p->to_ns + 999) / 1000 : 0,
+                                        p->skipped});
         q->paused_records = num_add(q->paused_records, p->skipped);
         q->paused_by_mask = q->paused_by_mask || p->by_mask;
     }

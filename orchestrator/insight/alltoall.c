@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "orchestrator/aggregate/pauses.h"
 #include "orchestrator/insight/limits.h"
 #include "common/stats.h"
 
@@ -26,7 +27,7 @@ size_t alltoall_count(const struct jp_result *r, const struct jp_processes *p,
 {
     size_t from = p->comm_start[comm], to = p->comm_start[comm + 1], most = 0;
 
-    if (to - from != r->comms[comm].n_ranks)
+    if (to - from != r->comms[comm].n_ranks || pauses_ended(&r->quality))
         return 0;
     for (size_t i = from; i < to; i++)
         if (r->ranks[i].n_kernels > most)

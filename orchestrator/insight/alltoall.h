@@ -13,7 +13,7 @@
 #include "orchestrator/identity/processes.h"
 
 /* Returns the number of a communicator's AlltoAlls. 0: none, or too many of
- * them have missing messages. */
+ * them have missing messages, or the recording was off before some. */
 size_t alltoall_count(const struct jp_result *result,
                       const struct jp_processes *processes, size_t comm);
 

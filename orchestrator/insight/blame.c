@@ -25,6 +25,7 @@
 #include "common/figure.h"
 #include "common/stats.h"
 #include "orchestrator/aggregate/ops.h"
+#include "orchestrator/aggregate/pauses.h"
 #include "orchestrator/insight/alltoall.h"
 #include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
@@ -760,7 +761,8 @@ static void fill_start(const struct jp_result *r, const struct judge *j,
                        const struct judge_answer *a, struct jp_finding *f)
 {
     if (a->from > 0 && r->ops && r->ops->dump_first)
-        f->from_us = (double) r->ops->dump_first + a->from * j->run_us;
+        f->from_us = (double) pauses_moment(&r->quality, r->ops->dump_first,
+                                            (uint64_t) (a->from * j->run_us));
 }
 
 /* Returns how much longer a process computes before an operation. Where others

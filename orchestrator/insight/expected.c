@@ -10,6 +10,7 @@
 #include "orchestrator/insight/expected.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #include "common/num.h"
 #include "common/profiler.h"
 #include "orchestrator/aggregate/ops.h"
+#include "orchestrator/aggregate/pauses.h"
 #include "orchestrator/insight/limits.h"
 
 /* The pools of NCCL's example profiler, in slots: defaults of NCCL 2.29 and
@@ -970,13 +972,33 @@ static void bad_lines(const struct jp_evidence *e, struct jp_sentence *s)
         sentence_add(s, "%s line%s could not be read", FIG_COUNT(n), plural(n));
 }
 
+/* Returns how many records there would be of operations while the recording was
+ * off, and sets *unseen: of all operations that no rank has recorded. */
+static double count_unseen(const struct jp_result *result, double *unseen)
+{
+    const struct jp_quality *q = &result->quality;
+    uint64_t first_us = result->ops ? result->ops->dump_first : 0;
+    double paused = (double) pauses_records(q, first_us);
+
+    *unseen =
+        fmax(paused, (double) q->unseen_records - (double) q->unseen_before);
+    return paused;
+}
+
 double expected_seen(const struct jp_result *result)
 {
-    double records = (double) result->quality.records;
-    double unseen = (double) result->quality.unseen_records -
-                    (double) result->quality.unseen_before;
+    double records = (double) result->quality.records, unseen;
 
+    count_unseen(result, &unseen);
     return records > 0 ? records / (records + unseen) : 1;
+}
+
+double expected_seen_while_on(const struct jp_result *result)
+{
+    double records = (double) result->quality.records, unseen;
+    double paused = count_unseen(result, &unseen);
+
+    return records > 0 ? records / (records + unseen - paused) : 1;
 }
 
 /* functions whose names are listed */

@@ -112,6 +112,10 @@ void gaps_reasons(const struct jp_evidence *e, bool uneven,
  * sampled or filtered data. */
 double expected_seen(const struct jp_result *result);
 
+/* The same without those while the recording was off, of which is known when
+ * that was: between them nothing is missing. */
+double expected_seen_while_on(const struct jp_result *result);
+
 /* Formats the functions of the collectives that were recorded: " (AllGather,
  * AllReduce)", or " (7 functions)". What is no longer in filtered logs shows
  * nowhere else. "": there is none. Returns buf. */

@@ -87,6 +87,7 @@ void finding_cost(const struct jp_findings *list, struct jp_finding *f,
     f->cost_us = cost_us;
     f->of_run = list->gpus_us > 0 ? fmin(cost_us / list->gpus_us, 1) : NAN;
     f->at_least = list->part;
+    f->paused = list->paused;
 }
 
 const char *finding_bound(const struct jp_finding *f)
@@ -94,12 +95,18 @@ const char *finding_bound(const struct jp_finding *f)
     return f->at_least ? "at least " : f->at_most ? "up to " : "";
 }
 
+const char *finding_run(const struct jp_finding *f)
+{
+    return f->paused ? "the recorded time" : "the run";
+}
+
 char *finding_loss(const struct jp_finding *f, char buf[JP_FINDING_LOSS])
 {
     char run[JP_FIGURE_LEN + 16] = "";
 
     if (isfinite(f->of_run))
-        snprintf(run, sizeof(run), ", %s of the run", FIG_SHARE(f->of_run));
+        snprintf(run, sizeof(run), ", %s of %s", FIG_SHARE(f->of_run),
+                 finding_run(f));
     snprintf(buf, JP_FINDING_LOSS, "%s%s of GPU time%s, %s of communication",
              finding_bound(f), FIG_US(f->cost_us), run, FINDING_SHARE(f));
     return buf;

@@ -121,6 +121,7 @@ struct jp_finding {
     double cost_us;        /* GPU time that other ranks lose: what they waited,
                               but no more than a replay shows (whatif.c) */
     double of_run; /* ... as a share of the GPU time of the run, 0 to 1 */
+    bool paused;   /* ... that was recorded: the recording was off for a while */
     bool at_least; /* it may be more: not all operations were recorded, or
                       communicators waited for different times */
     bool at_most;  /* it may be less: without start and end of operations, one
@@ -172,7 +173,10 @@ struct jp_findings {
     double run_us;                    /* the run's length; 0: unknown */
     double gpus_us; /* ... times the processes that ran at the same time: the
                        GPU time of the run, of which a cost is a share */
-    bool part;      /* no rank recorded a part of the operations */
+    bool part;      /* no rank recorded a part of the operations, and it is not
+                       known when these were */
+    bool paused;    /* the recording was off for a while: the run is what was
+                       recorded of it (aggregate/pauses.h) */
 };
 
 /* Appends a finding of this kind with unknown fields and returns it, borrowed
@@ -197,6 +201,9 @@ void finding_recost(const struct jp_findings *list, struct jp_finding *finding,
 /* Sets how late or how long, and in how many of how many operations. */
 void finding_count(struct jp_finding *finding, double by_us, uint64_t times,
                    uint64_t of);
+
+/* "the run", or "the recorded time": of what of_run is a share. Do not free. */
+const char *finding_run(const struct jp_finding *finding);
 
 /* "at least ", "up to ", or "": what the cost is. Do not free. */
 const char *finding_bound(const struct jp_finding *finding);

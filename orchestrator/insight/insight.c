@@ -23,6 +23,7 @@
 #include "common/bandwidth.h"
 #include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/aggregate/ops.h"
+#include "orchestrator/aggregate/pauses.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/looks.h"
@@ -474,6 +475,12 @@ static void advise_on_lateness(const struct jp_insight *x,
                   "may count an excess several times";
 }
 
+/* Returns true if no rank recorded so many operations that it is told. */
+static bool lacks_operations(const struct jp_insight *x)
+{
+    return x->unrecorded > limits_get(JP_LIMIT_STATED);
+}
+
 /* Late ranks count as judged if at least half of the processes were: fewer
  * could miss the late one more often than not. The text has the number of
  * judged processes if it is not all. */
@@ -490,7 +497,7 @@ static void answer_ranks(const struct jp_insight *x, const struct jp_result *r,
     else if (n < x->processes.n)
         snprintf(why, sizeof(why), "%s of %s ranks no later than the others",
                  FIG_COUNT(n), FIG_COUNT(x->processes.n));
-    else if (x->findings.part && seen->least > 0)
+    else if (lacks_operations(x) && seen->least > 0)
         snprintf(why, sizeof(why),
                  "no rank that costs %s in the operations that were recorded",
                  FIG_SHARE(seen->least));
@@ -550,13 +557,13 @@ static void answer_lateness(struct jp_insight *x, const struct jp_result *r)
 {
     struct seen seen =
         measure_sensitivity(x, owntime_speaks(r, x->judge, &x->findings),
-                            x->findings.part ? expected_seen(r) : 1);
+                            x->findings.part ? expected_seen_while_on(r) : 1);
 
     struct jp_judgement *ranks = &x->hypotheses.of[JP_HYPOTHESIS_LATE_RANK];
 
     x->blind = seen.blind;
     answer_ranks(x, r, &seen, &x->hypotheses);
-    if (x->findings.part && ranks->state == JP_HYPOTHESIS_NOT_FOUND &&
+    if (lacks_operations(x) && ranks->state == JP_HYPOTHESIS_NOT_FOUND &&
         (!ranks->todo || ranks->least <= limits_get(JP_LIMIT_STATED)))
         ranks->todo = RECORD_ALL;
     answer_nodes(x, &seen, &x->hypotheses);
@@ -709,8 +716,8 @@ static double time_of(struct span *spans, size_t n)
     return most;
 }
 
-/* Fills the spans of all communicators. Returns false if one is longer than
- * the run: then a clock was set. */
+/* Fills the spans of all communicators, in recorded time. Returns false if one
+ * is longer than the run: then a clock was set. */
 static bool find_spans(const struct jp_result *r, double run_us,
                        struct ops_reader *reader, const size_t *class_of,
                        struct span *spans)
@@ -721,12 +728,14 @@ static bool find_spans(const struct jp_result *r, double run_us,
     ops_want(reader, OPS_DUMP_MIN);
     for (size_t i = 0; i < r->n_ops; i++) {
         const struct jp_op *op = ops_at(reader, i);
+        uint64_t at_us = op->dump_min_us;
         struct span *s = &spans[op->comm];
 
-        if (!op->dump_min_us)
+        if (!at_us)
             return false;
-        s->from = fmin(s->from, (double) op->dump_min_us);
-        s->to = fmax(s->to, (double) op->dump_min_us);
+        at_us -= pauses_us(&r->quality, r->ops->dump_first, at_us);
+        s->from = fmin(s->from, (double) at_us);
+        s->to = fmax(s->to, (double) at_us);
         if (s->to - s->from > SPAN_MOST * run_us)
             return false;
     }
@@ -799,7 +808,9 @@ static int analyse_result(struct jp_insight *x, const struct jp_nodes *nodes,
         find_gpu_time(r, p, run_us, &x->findings.gpus_us) < 0)
         return -1;
     x->unrecorded = 1 - expected_seen(r);
-    x->findings.part = x->unrecorded > limits_get(JP_LIMIT_STATED);
+    x->findings.part = 1 - expected_seen_while_on(r) >
+                       limits_get(JP_LIMIT_STATED);
+    x->findings.paused = pauses_us(&r->quality, 0, UINT64_MAX) > 0;
     rc = hang_findings(r, p, nodes, whole, &x->findings);
     /* If a step hangs, NCCL Inspector's logs contain its last part for some
      * ranks only, so ranks cannot be compared. The recorder's files are
@@ -900,7 +911,7 @@ char *insight_rough(const struct jp_insight *x, char buf[JP_INSIGHT_ROUGH],
         x->run_us > 0 && x->stalls.judged ? x->stalls.once_us / x->run_us : 0;
     /* A filter leaves out the same operations of each step. A rank may be late
      * in these only. */
-    bool of_part = x->findings.part && x->unrecorded > fmax(least, once);
+    bool of_part = lacks_operations(x) && x->unrecorded > fmax(least, once);
     bool of_wait = !of_part && once > most;
 
     *buf = '\0';

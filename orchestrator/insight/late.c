@@ -445,8 +445,8 @@ static double early_us(double waited_us, const struct split *split)
 }
 
 /* Splits the rank's parts by value, or by time if that is not clear. Returns
- * false if neither is, and where the recording was off for a while: in those
- * parts every rank seems to be in time. */
+ * false if neither is, and where the recording was off for a while: who waits
+ * for messages in which part is not known then, and only own times show it. */
 static bool cut(const struct late *l, size_t rank, double messages,
                 struct split *split)
 {

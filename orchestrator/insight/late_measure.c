@@ -17,6 +17,7 @@
 
 #include "common/bandwidth.h"
 #include "orchestrator/aggregate/ops.h"
+#include "orchestrator/aggregate/pauses.h"
 #include "orchestrator/insight/alltoall.h"
 #include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
@@ -1082,10 +1083,21 @@ void late_spent(const struct jp_result *r, const struct jp_processes *p,
                                 lateness[i].grouped_us;
 }
 
+/* Returns how much was recorded of a time that is so long. */
+static uint64_t recorded_us(const struct jp_result *r, uint64_t from_us,
+                            uint64_t to_us, uint64_t long_us)
+{
+    uint64_t off_us = pauses_us(&r->quality, from_us, to_us);
+
+    return long_us > off_us ? long_us - off_us : 0;
+}
+
 double late_run_us(const struct jp_result *r)
 {
     uint64_t run = r->ops ? ops_run_us(r->ops) : 0;
 
+    if (run)
+        run = recorded_us(r, r->ops->dump_first, r->ops->dump_last, run);
     for (size_t i = 0; run && i < r->n_ranks; i++)
         if (r->ranks[i].exec_us > run)
             run = r->ranks[i].exec_us;
@@ -1094,15 +1106,22 @@ double late_run_us(const struct jp_result *r)
      * operations is a clock that was set. */
     for (size_t i = 0; run && i < r->n_busy; i++) {
         const struct jp_busy *b = &r->busy[i];
-        uint64_t span = b->to_us > b->from_us ? b->to_us - b->from_us : 0;
+        uint64_t span =
+            b->to_us > b->from_us
+                ? recorded_us(r, b->from_us, b->to_us, b->to_us - b->from_us)
+                : 0;
 
         if (b->state == JP_BUSY_TOLD && span > run && span - run <= b->busy_us)
             run = span;
     }
     /* without collectives: from the first operation of a process to its last */
-    for (size_t i = 0; !r->n_ops && i < r->n_busy; i++)
-        if (r->busy[i].to_us - r->busy[i].from_us > run)
-            run = r->busy[i].to_us - r->busy[i].from_us;
+    for (size_t i = 0; !r->n_ops && i < r->n_busy; i++) {
+        const struct jp_busy *b = &r->busy[i];
+        uint64_t span =
+            recorded_us(r, b->from_us, b->to_us, b->to_us - b->from_us);
+
+        run = span > run ? span : run;
+    }
     return (double) run;
 }
 

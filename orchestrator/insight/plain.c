@@ -163,7 +163,7 @@ static void add_rank(struct text *t, const struct jp_finding *f,
 static void add_shares(struct text *t, const struct jp_finding *f)
 {
     if (isfinite(f->of_run))
-        add_text(t, "%s of the run, ", SHARE(f->of_run));
+        add_text(t, "%s of %s, ", SHARE(f->of_run), finding_run(f));
     add_text(t, "%s of communication time.", SHARE(f->share));
 }
 

@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "orchestrator/aggregate/pauses.h"
 #include "orchestrator/identity/operations.h"
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
@@ -951,6 +952,13 @@ int stages_findings(const struct jp_result *r, const struct jp_processes *p,
                        JP_HYPOTHESIS_NOT_JUDGED, NAN,
                        "records of collectives are missing, so how long a "
                        "stage communicates is not known");
+        return 0;
+    }
+    if (pauses_ended(&r->quality)) {
+        hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
+                       JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "the recording was off for a while, and the ranks began "
+                       "again at different messages");
         return 0;
     }
     s.side = calloc(p->n + 1, sizeof(*s.side));

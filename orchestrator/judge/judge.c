@@ -1,9 +1,9 @@
 /* judge.c - from own times to names: excess, errors by resampling, cost.
  *
- * Way through: judge_measure, set_excess (each own time less that of the peers),
- * judge_stalls_find, add_blocks, measure (excess and error of each process),
- * set_least (the smallest excess that is named), judge_name_all (judge_name.c),
- * judge_turns_find, judge_price.
+ * Way through: judge_measure, set_excess (each own time less that of the
+ * peers), judge_stalls_find, add_blocks, measure (excess and error of each
+ * process), set_least (the smallest excess that is named), judge_name_all
+ * (judge_name.c), judge_turns_find, judge_price.
  */
 #include "orchestrator/judge/judge_work.h"
 
@@ -925,7 +925,8 @@ static int leave_barriers(struct judge_run *run, double *most_us)
     if (!of)
         return -1;
     for (uint32_t i = 0; i < n; i++)
-        if (!run->items[i].after_start) /* it waits for no barrier */
+        if (!run->items[i].after_start && /* it waits for no barrier */
+            isfinite(run->items[i].own_us))
             barrier_add(&of[run->items[i].op], run->items[i].time_us,
                         run->items[i].own_us);
     for (size_t p = 0; p < run->p->n; p++) {

@@ -22,6 +22,9 @@
  * - Net: an operation's time without waiting: the shortest duration of its
  *   members, which is that of the last arrival.
  * - Wait: duration - net.
+ * - Recorded time: where the recording was off for a while, clocks stand still
+ *   (aggregate/pauses.h), and the own time across that is not known. Parts of
+ *   the run are parts of its recorded time.
  * - Role: processes that do the same work: the same kinds of operations (their
  *   function, the number of ranks, the side of a message), as often; refined by
  *   the roles of those with whom they exchange messages, until nothing changes
@@ -288,7 +291,7 @@ struct judge {
 };
 
 /* Measures own times of a result, and says who is late, whatever it costs.
- * run_us: how long the run was; 0: unknown. Frees the intervals of the result's
+ * run_us: how long the run was, in recorded time; 0: unknown. Frees the intervals of the result's
  * timelines, which nobody else reads. The waits of answers borrow names of the
  * result. NULL: no memory. judge_destroy takes NULL. */
 struct judge *judge_measure(struct jp_result *result,
@@ -459,21 +462,6 @@ struct judge_run {
  * by durations come from judge_walk. 0, or -1: no memory. */
 int judge_build(struct judge_run *run);
 void judge_build_fini(struct judge_run *run);
-
-/* Returns true if the recording was off in a part of that time, in us since
- * 1970: what a process did then is not known. */
-static inline bool judge_is_paused(const struct jp_result *r, uint64_t from_us,
-                                   uint64_t to_us)
-{
-    for (size_t i = 0; i < r->quality.n_pauses; i++) {
-        const struct jp_pause *pause = &r->quality.pauses[i];
-
-        /* to_us 0: to the end */
-        if (pause->from_us < to_us && (!pause->to_us || pause->to_us > from_us))
-            return true;
-    }
-    return false;
-}
 
 /* Follows the clocks of all processes by durations. Sets own_us, at, place,
  * joined, apart and net_us. *end_us: the longest clock at the end. 0, or -1: no

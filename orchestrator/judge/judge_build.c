@@ -16,6 +16,7 @@
 #include "common/hash.h"
 #include "common/keymap.h"
 #include "common/vector.h"
+#include "orchestrator/aggregate/pauses.h"
 #include "orchestrator/identity/exchanges.h"
 #include "orchestrator/identity/follows.h"
 #include "orchestrator/identity/operations.h"
@@ -67,6 +68,18 @@ struct stream {
     uint64_t started_us; /* ... its start */
     uint32_t uses;       /* operations in which all wait for each other */
     uint32_t last, two;  /* the last item, and the one before; NONE */
+    uint32_t pauses;     /* so many pauses of the recording came before */
+};
+
+/* What is known of a process since the recording was off. Of what it began then
+ * there is no record, and it may still be in flight: it has ended when the next
+ * operation of its stream begins. Until all streams have had one, own times may
+ * be waits for it. A stream that is not used again must not hide the rest, so
+ * no more than a block of the run is unknown. */
+struct back {
+    uint32_t pauses;  /* so far */
+    uint32_t streams; /* that have had an operation since the last one */
+    uint32_t left;    /* items that may be unknown */
 };
 
 /* Items while keys and kinds have no place yet. */
@@ -172,6 +185,9 @@ static bool is_timed(const struct jp_result *r)
 /* Makes the sources, sorted by process. 0 or -1. */
 static int find_sources(struct build *b)
 {
+    /* operations of a process while the recording was off, at the mean */
+    uint64_t paused = b->p->n ? b->r->quality.paused_records / b->p->n : 0;
+
     b->streams = calloc(b->r->n_comms + 1, sizeof(*b->streams));
     b->used = calloc(b->r->n_comms + 1, sizeof(*b->used));
     if (!b->streams || !b->used ||
@@ -184,16 +200,17 @@ static int find_sources(struct build *b)
     /* functions share numbers, or a damaged file has wild ones */
     for (uint32_t k = 0; k < b->n_keys; k++)
         b->keys[k].counted = b->keys[k].high - b->keys[k].low >
-                             2 * b->longest + 1024;
+                             2 * (b->longest + paused) + 1024;
     operations_sort(&b->from);
     return 0;
 }
 
 /* --- one process ---------------------------------------------------------- */
 
-/* Appends the records of a source. Returns 0 or -1. */
-static int unpack(const struct operations_source *source, struct operation *raw,
-                  size_t *n)
+/* Appends the records of a source, without those that only some processes have.
+ * Returns 0 or -1. */
+static int unpack(const struct build *b, const struct operations_source *source,
+                  struct operation *raw, size_t *n)
 {
     struct operations_reader reader;
     struct operation next;
@@ -201,7 +218,8 @@ static int unpack(const struct operations_source *source, struct operation *raw,
     if (operations_open(&reader, source) < 0)
         return -1;
     while (operations_next(&reader, &next))
-        if (next.rank < EXCHANGES_RANKS * 256u)
+        if (next.rank < EXCHANGES_RANKS * 256u &&
+            !(b->run->timed && pauses_have(&b->r->quality, next.start_us)))
             raw[(*n)++] = next;
     operations_close(&reader);
     return 0;
@@ -372,8 +390,8 @@ static struct follows_moment moment_of(const struct build *b, uint32_t from,
                                        (double) b->run->items[i].time_us};
 }
 
-/* Notes of a collective what it may follow in its stream: the one before.
- * Returns true if there is one. */
+/* Notes of a collective what it may follow in its stream: the one before, if
+ * all between them was recorded. Returns true if there is one. */
 static bool set_place(struct build *b, uint32_t from, uint32_t i,
                       const struct timing *times,
                       const struct follows_flight *flight,
@@ -391,6 +409,9 @@ static bool set_place(struct build *b, uint32_t from, uint32_t i,
         return false;
     operation = moment_of(b, from, i, times);
     last = moment_of(b, from, before, times);
+    if (pauses_us(&b->r->quality, times[before - from].start_us,
+                  times[i - from].start_us))
+        return false;
     *lag = follows_lag_of(&operation, &last,
                           two != FOLLOWS_NONE ? times[two - from].what : 0,
                           (uint32_t) b->r->comms[key->comm].n_ranks);
@@ -409,10 +430,34 @@ static bool set_place(struct build *b, uint32_t from, uint32_t i,
     return true;
 }
 
+/* Returns true if the own time before an item is known. paused: the recording
+ * was off since the item before; n: the items of the process. */
+static bool is_back(struct build *b, struct back *back, uint32_t item,
+                    bool paused, uint32_t n)
+{
+    struct stream *s = &b->streams[b->keys[b->drafts[item].key].comm];
+    bool all, first;
+
+    if (paused) {
+        back->pauses++;
+        back->streams = 0;
+        back->left = n / JUDGE_BLOCKS;
+    }
+    all = !back->pauses || back->streams >= b->n_used;
+    first = s->pauses != back->pauses;
+    s->pauses = back->pauses;
+    back->streams += first;
+    if (paused || first)
+        return false;
+    if (all || !back->left)
+        return true;
+    back->left--;
+    return false;
+}
+
 /* Sets own times of a process whose records have start and end, from what ended
- * last, and learns what its operations follow. times: of its items. While the
- * recording was off it may have done anything: then its own time counts as
- * none. 0 or -1. */
+ * last, and learns what its operations follow. times: of its items. Arrivals,
+ * and its clock, are in recorded time. 0 or -1. */
 static int set_own(struct build *b, uint32_t process,
                    const struct timing *times)
 {
@@ -421,6 +466,9 @@ static int set_own(struct build *b, uint32_t process,
     size_t most = follows_most(b->p->n, to - from), n = 0;
     struct follows_lag *lags = calloc(most + 1, sizeof(*lags));
     struct follows_flight flight = {.ended = FOLLOWS_NONE};
+    const struct jp_quality *q = &run->r->quality;
+    struct back back = {0};
+    uint64_t off_us = 0;
     double clock = 0;
     int rc;
 
@@ -430,19 +478,21 @@ static int set_own(struct build *b, uint32_t process,
         struct judge_item *item = &run->items[i];
         uint64_t at_us = times[i - from].start_us;
         double start = (double) (at_us - times->start_us);
-        bool off =
-            judge_is_paused(run->r, times->start_us + (uint64_t) clock, at_us);
+        uint64_t paused_us = pauses_us(q, times->start_us, at_us);
+        bool known = is_back(b, &back, i, paused_us > off_us, to - from);
 
-        item->own_us = off ? 0 : (float) fmax(start - clock, 0);
-        item->at = (float) start;
+        off_us = paused_us;
+        item->own_us = known ? (float) fmax(start - clock, 0) : NAN;
+        item->at = (float) (start - (double) off_us);
         clock = fmax(clock, start + (double) item->time_us);
         follows_land(&flight, at_us);
-        if (set_place(b, from, i, times, &flight, &lags[n]) && !off && n < most)
+        if (set_place(b, from, i, times, &flight, &lags[n]) && n < most)
             n++;
-        if (off)
-            b->drafts[i].place = 0;
         follows_take_off(&flight, i, at_us + (uint64_t) item->time_us);
     }
+    if (to > from)
+        clock -= (double) pauses_us(q, times->start_us,
+                                    times->start_us + (uint64_t) clock);
     run->clock[process] = clock;
     rc = follows_learn(&b->habits, lags, n);
     free(lags);
@@ -468,7 +518,7 @@ static int put_process(struct build *b, uint32_t process,
     times = calloc(room + 1, sizeof(*times));
     rc = raw && times ? 0 : -1;
     for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = unpack(&sources[i], raw, &count);
+        rc = unpack(b, &sources[i], raw, &count);
     if (rc == 0 && count && b->run->timed)
         qsort(raw, count, sizeof(*raw), operations_by_start);
     if (rc == 0)
@@ -541,24 +591,65 @@ static uint64_t start_of(const struct build *b, size_t process)
     return attempt > 0 ? hash_word(ROLE_START, (uint64_t) attempt) : 0;
 }
 
+/* A kind of a process, when counts of all processes are compared. */
+struct counted {
+    uint64_t name;
+    uint32_t count, at; /* at: its index */
+};
+
+static int by_name_and_count(const void *a, const void *b)
+{
+    const struct counted *x = a, *y = b;
+
+    if (x->name != y->name)
+        return x->name < y->name ? -1 : 1;
+    return x->count < y->count ? -1 : x->count > y->count;
+}
+
+/* Numbers how often processes have a kind, in [kind]: counts that are next to
+ * each other and hardly differ have one number. Where the recording was off for
+ * a while, each process stopped and began again at a moment of its own, and may
+ * have one operation of a kind more each time. 0 or -1. */
+static int number_counts(const struct build *b, uint32_t *number)
+{
+    struct counted *all = calloc(b->n_kinds + 1, sizeof(*all));
+    double apart = (double) b->r->quality.n_pauses;
+    uint32_t next = 0;
+
+    if (!all)
+        return -1;
+    for (uint32_t k = 0; k < b->n_kinds; k++)
+        all[k] = (struct counted){b->kinds[k].name, b->kinds[k].count, k};
+    if (b->n_kinds)
+        qsort(all, b->n_kinds, sizeof(*all), by_name_and_count);
+    for (size_t i = 0; i < b->n_kinds; i++) {
+        if (!i || all[i].name != all[i - 1].name)
+            next = 0;
+        else if (all[i].count > STEP * all[i - 1].count + apart)
+            next++;
+        number[all[i].at] = next;
+    }
+    free(all);
+    return 0;
+}
+
 /* Sets the role of each process. 0 or -1. */
 static int find_roles(struct build *b)
 {
     size_t n = b->p->n;
+    uint32_t *number = calloc(b->n_kinds + 1, sizeof(*number));
     uint64_t *work = calloc(n + 1, sizeof(*work));
     uint64_t *next = calloc(n + 1, sizeof(*next));
     uint64_t *sorted = calloc(n + 1, sizeof(*sorted));
     uint32_t roles, more;
-    int rc = work && next && sorted ? 0 : -1;
+    int rc = number && work && next && sorted ? number_counts(b, number) : -1;
 
     if (rc < 0)
         goto out;
     for (size_t i = 0; i < n; i++) {
         work[i] = start_of(b, i);
         for (size_t k = b->kind_at[i]; k < b->kind_at[i + 1]; k++)
-            work[i] += hash_word(
-                b->kinds[k].name,
-                (uint64_t) lround(log(b->kinds[k].count) / log(STEP)));
+            work[i] += hash_word(b->kinds[k].name, number[k]);
     }
     roles = count_values(work, n, sorted);
     for (int round = 0; round < ROUNDS; round++) {
@@ -581,6 +672,7 @@ static int find_roles(struct build *b)
                         sorted);
     b->run->n_roles = more;
 out:
+    free(number);
     free(work);
     free(next);
     free(sorted);

@@ -23,6 +23,7 @@
 
 #include "common/stats.h"
 #include "orchestrator/aggregate/intervals.h"
+#include "orchestrator/aggregate/pauses.h"
 #include "orchestrator/identity/operations.h"
 
 /* Others of the role that are looked at: their median is that of all. */
@@ -219,7 +220,7 @@ static void compare_member(struct judge_run *run, const uint32_t *members,
 
         excess[i] = NAN;
         if (!peers || us < JUDGE_STALL_US ||
-            judge_is_paused(run->r, x->from_us, x->to_us))
+            pauses_us(&run->r->quality, x->from_us, x->to_us))
             continue;
         for (size_t k = 0; k < peers; k++) {
             size_t at = (m + 1 + k * (n - 1) / peers) % n;
@@ -306,9 +307,11 @@ static int set_begins(struct judge_run *run)
 
 double judge_kept_at(const struct judge_run *run, size_t process, uint64_t us)
 {
-    double at = ((double) us - run->kept[process].begin_us) / run->kept_us;
+    double begin_us = run->kept[process].begin_us;
+    double at_us = (double) us - begin_us;
 
-    return fmin(fmax(at, 0), 1);
+    at_us -= (double) pauses_us(&run->r->quality, (uint64_t) begin_us, us);
+    return fmin(fmax(at_us / run->kept_us, 0), 1);
 }
 
 /* Adds what fills a part of the run, in blocks, to the blocks. */
@@ -330,7 +333,7 @@ static void fill_timed(struct judge_run *run, size_t p)
         double from = judge_kept_at(run, p, begin) * JUDGE_BLOCKS;
         double to = judge_kept_at(run, p, end) * JUDGE_BLOCKS;
 
-        if (to > from && !judge_is_paused(run->r, begin, end))
+        if (to > from && !pauses_us(&run->r->quality, begin, end))
             share_out(run->kept_own[p], from, to, (double) own->keys[0].us[i]);
     }
 }
@@ -387,9 +390,14 @@ int judge_kept_fill(struct judge_run *run, const struct operations *from)
         judge_kept_fini(run);
         return 0;
     }
-    for (size_t p = 0; p < n; p++)
-        run->kept_us =
-            fmax(run->kept_us, run->kept[p].last_us - run->kept[p].first_us);
+    for (size_t p = 0; p < n; p++) {
+        const struct judge_kept *kept = &run->kept[p];
+        uint64_t off_us = pauses_us(&run->r->quality, (uint64_t) kept->first_us,
+                                    (uint64_t) kept->last_us);
+
+        run->kept_us = fmax(run->kept_us,
+                            kept->last_us - kept->first_us - (double) off_us);
+    }
     run->kept_own = calloc(n + 1, sizeof(*run->kept_own));
     if (!run->kept_own || (run->timed && set_begins(run) < 0))
         return -1;

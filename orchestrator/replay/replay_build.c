@@ -14,6 +14,7 @@
 #include "common/bandwidth.h"
 #include "common/hash.h"
 #include "common/vector.h"
+#include "orchestrator/aggregate/pauses.h"
 #include "orchestrator/identity/exchanges.h"
 #include "orchestrator/identity/follows.h"
 #include "orchestrator/identity/operations.h"
@@ -106,17 +107,24 @@ static int find_keys(struct replay *x, const struct operations_source *source)
 }
 
 /* Appends a timeline's operations that begin within horizon_us of its first
- * one, at most `most` in all. Returns -1 without memory. */
-static int unpack(const struct operations_source *source, uint64_t horizon_us,
+ * one, at most `most` in all. Their times are in recorded time: a pause of the
+ * recording is nobody's computation (aggregate/pauses.h). What only some
+ * processes have recorded is left out. Returns -1 without memory. */
+static int unpack(const struct jp_quality *q,
+                  const struct operations_source *source, uint64_t horizon_us,
                   struct operation *raw, size_t *n, size_t most)
 {
     uint64_t first_us = source->timeline->first_us;
+    uint64_t begin_us = first_us - pauses_us(q, 0, first_us);
     struct operations_reader reader;
     struct operation next;
     int rc = operations_open(&reader, source);
 
     while (rc == 0 && *n < most && operations_next(&reader, &next)) {
-        if (next.start_us > first_us && next.start_us - first_us > horizon_us)
+        if (pauses_have(q, next.start_us))
+            continue;
+        next.start_us -= pauses_us(q, 0, next.start_us);
+        if (next.start_us > begin_us && next.start_us - begin_us > horizon_us)
             continue;
         raw[(*n)++] = next;
     }
@@ -376,7 +384,8 @@ static int put_sources(struct replay *x, uint32_t process,
     if (!raw)
         goto out;
     for (size_t i = 0; i < n; i++)
-        if (unpack(&sources[i], horizon_us, raw, &count, room) < 0)
+        if (unpack(&x->r->quality, &sources[i], horizon_us, raw, &count, room) <
+            0)
             goto out;
     if (count)
         qsort(raw, count, sizeof(*raw), operations_by_start);
@@ -395,7 +404,8 @@ out:
  * truncated timeline is complete until its last operation, and all events
  * together must fit into REPLAY_EVENTS. All processes get the same length,
  * because operations beyond it would have missing members. */
-static uint64_t find_horizon(const struct operations_source *sources, size_t n,
+static uint64_t find_horizon(const struct jp_quality *q,
+                             const struct operations_source *sources, size_t n,
                              uint64_t known)
 {
     uint64_t horizon = UINT64_MAX;
@@ -406,6 +416,7 @@ static uint64_t find_horizon(const struct operations_source *sources, size_t n,
 
         if (sources[i].process == SIZE_MAX || !t->n)
             continue;
+        span -= pauses_us(q, t->first_us, t->last_us);
         if (t->left && span < horizon)
             horizon = span;
         if (known > REPLAY_EVENTS && span / known * REPLAY_EVENTS < horizon)
@@ -437,7 +448,7 @@ int replay_build(struct replay *x, struct replay_state *state)
         all += sources[i].timeline->n + sources[i].timeline->left;
     }
     x->room_events = known < REPLAY_EVENTS ? (uint32_t) known : REPLAY_EVENTS;
-    horizon_us = rc == 0 ? find_horizon(sources, n, known) : 0;
+    horizon_us = rc == 0 ? find_horizon(&x->r->quality, sources, n, known) : 0;
     x->events = calloc(x->room_events + 1, sizeof(*x->events));
     x->starts = calloc(x->room_events + 1, sizeof(*x->starts));
     rc = x->events && x->starts ? rc : -1;

@@ -140,7 +140,8 @@ static void tile_lost(const struct jp_report *report,
                 plain_share(f->gain, gain));
         else if (isfinite(f->cost_us))
             SAY(more, "%s", plain_gpu_time(f->cost_us, gain));
-        SAY(t->note, "%s%s%s%s%s", run ? "of the run, " : "",
+        SAY(t->note, "%s%s%s%s%s%s%s", run ? "of " : "",
+            run ? finding_run(f) : "", run ? ", " : "",
             run ? plain_share(f->share, share) : "",
             run ? " of communication time" : "of communication time",
             *more ? ". " : "", more);

@@ -175,6 +175,14 @@ void jpr_maker_unseen(struct jpr_maker *maker, uint32_t comm, const char *func,
         (struct jpr_unseen){comm, func, calls};
 }
 
+void jpr_maker_pause(struct jpr_maker *maker, const struct jpr_pause *pause)
+{
+    if (maker->counters.n_pauses == JPR_MAX_PAUSES)
+        abort();
+    maker->pauses[maker->counters.n_pauses++] = *pause;
+    maker->counters.cost.told = true; /* pauses come after it */
+}
+
 void jpr_maker_counters(struct jpr_maker *maker, uint64_t at_mono_ns,
                         bool final, uint64_t lost, uint64_t left_out)
 {
@@ -191,6 +199,7 @@ void jpr_maker_counters(struct jpr_maker *maker, uint64_t at_mono_ns,
     c.kinds[JPR_COLL].produced += lost + left_out + c.in_flight;
     c.rows = maker->rows;
     c.unseen = maker->unseen;
+    c.pauses = maker->pauses;
     maker->counters.n_unseen = 0;
     maker->rows[0].counts.lost += lost;
     maker->rows[0].counts.left_out += left_out;

@@ -23,6 +23,7 @@ struct jpr_maker {
     struct jpr_counters counters;
     struct jpr_comm_counts rows[64];
     struct jpr_unseen unseen[8];
+    struct jpr_pause pauses[JPR_MAX_PAUSES];
     uint8_t block[2 * JPR_MAX_RAW_BYTES];
 };
 
@@ -50,6 +51,8 @@ void jpr_maker_snapshot(struct jpr_maker *maker, uint64_t at_mono_ns,
 /* Part of the next counters; func must be valid until then. */
 void jpr_maker_unseen(struct jpr_maker *maker, uint32_t comm, const char *func,
                       uint64_t calls);
+/* A time in which the recording was off. It is in all counters that follow. */
+void jpr_maker_pause(struct jpr_maker *maker, const struct jpr_pause *pause);
 /* lost and left_out count as collectives of the first row. Flushes. */
 void jpr_maker_counters(struct jpr_maker *maker, uint64_t at_mono_ns,
                         bool final, uint64_t lost, uint64_t left_out);

@@ -2,6 +2,7 @@
 #include "tests/insight/simrec.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +10,19 @@
 
 #include "common/launched.h"
 #include "tests/aggregate/jpr_maker.h"
+#include "tests/insight/simjob_random.h"
 #include "tests/insight/simlog.h"
 
 enum { COMMS = 8, PENDING = 8 }; /* of a rank, at most */
 
+/* How late the writer of a rank may notice that the recording is off, or on.
+ * Who records a part of a run records seconds of it, but simulated runs may be
+ * shorter: then it is this share of a part. */
+#define NOTICED_NS 100000000
+#define NOTICED_SHARE 0.05
+
 enum simrec_form simrec_form;
+unsigned simrec_pauses;
 
 #define LAUNCHER_0 2000
 
@@ -29,6 +38,7 @@ struct file {
     uint32_t n_comms;
     struct jpr_op pending[PENDING];
     size_t n_pending;
+    struct jpr_pause pauses[JPR_MAX_PAUSES]; /* by the job's clock */
 };
 
 struct files {
@@ -71,6 +81,18 @@ static uint32_t comm_of(struct file *f, const struct simjob_record *r)
     return f->n_comms++;
 }
 
+/* Counts an operation that is not recorded. False: it is. */
+static bool skip(struct file *f, int64_t start_ns)
+{
+    for (unsigned i = 0; i < simrec_pauses; i++)
+        if (start_ns >= (int64_t) f->pauses[i].from_ns &&
+            start_ns < (int64_t) f->pauses[i].to_ns) {
+            f->pauses[i].skipped++;
+            return true;
+        }
+    return false;
+}
+
 static void sink(void *arg, const struct simjob_record *r)
 {
     struct files *files = arg;
@@ -92,6 +114,8 @@ static void sink(void *arg, const struct simjob_record *r)
     uint64_t start = JPR_MAKER_MONO_NS +
                      (uint64_t) simlog_shown_ns(node, r->start_ns);
 
+    if (skip(f, r->start_ns))
+        return;
     op.comm = comm_of(f, r);
     if (r->pending) {
         op.enqueue_start_mono_ns = start;
@@ -142,11 +166,60 @@ static void put_header(struct jpr_maker *maker,
                         &process);
 }
 
-static int close_file(struct file *f, int64_t last_ns, bool in_order)
+static void nowhere(void *arg, const struct simjob_record *record)
+{
+}
+
+/* Sets when the recording of each rank is off. */
+static void plan_pauses(struct files *files, enum simjob_fault fault,
+                        double effect, uint64_t seed)
+{
+    const struct simjob_shape *shape = files->shape;
+    struct simjob_truth truth;
+    double part_ns, noticed_ns;
+
+    if (simrec_pauses > JPR_MAX_PAUSES)
+        abort();
+    if (!simrec_pauses)
+        return;
+    simjob_run(shape, fault, effect, seed, nowhere, NULL, &truth);
+    part_ns = truth.end_ns / (2 * simrec_pauses + 1);
+    noticed_ns = fmin(NOTICED_NS, NOTICED_SHARE * part_ns);
+    for (uint32_t r = 0; r < simjob_ranks(shape); r++) {
+        struct simjob_random x = {seed ^ (uint64_t) r << 32};
+
+        for (unsigned i = 0; i < simrec_pauses; i++) {
+            double from_ns = part_ns * (2 * i + 1);
+
+            files->of_rank[r].pauses[i] = (struct jpr_pause){
+                .from_ns = (uint64_t) (from_ns + noticed_ns * random_unit(&x)),
+                .to_ns = (uint64_t) (from_ns + part_ns +
+                                     noticed_ns * random_unit(&x)),
+                .why = JPR_PAUSE_BY_FILE};
+        }
+    }
+}
+
+static void put_pauses(struct file *f, uint32_t node)
+{
+    for (unsigned i = 0; i < simrec_pauses; i++) {
+        struct jpr_pause pause = f->pauses[i];
+
+        pause.from_ns = JPR_MAKER_MONO_NS + (uint64_t) simlog_shown_ns(
+                                                node, (int64_t) pause.from_ns);
+        pause.to_ns = JPR_MAKER_MONO_NS +
+                      (uint64_t) simlog_shown_ns(node, (int64_t) pause.to_ns);
+        jpr_maker_pause(f->maker, &pause);
+    }
+}
+
+static int close_file(struct file *f, uint32_t node, int64_t last_ns,
+                      bool in_order)
 {
     uint64_t at = JPR_MAKER_MONO_NS + (uint64_t) (last_ns + SIMREC_AFTER_NS);
     int rc;
 
+    put_pauses(f, node);
     jpr_maker_snapshot(f->maker, at, f->pending, f->n_pending);
     jpr_maker_counters(f->maker, at, in_order, 0, 0);
     jpr_maker_destroy(f->maker);
@@ -175,9 +248,10 @@ int simrec_write(const struct simjob_shape *shape, enum simjob_fault fault,
         jpr_maker_store(files.of_rank[r].maker);
         put_header(files.of_rank[r].maker, shape, r);
     }
+    plan_pauses(&files, fault, effect, seed);
     simjob_run(shape, fault, effect, seed, sink, &files, truth);
     for (uint32_t r = 0; r < n; r++)
-        rc |= close_file(&files.of_rank[r], files.last_ns,
+        rc |= close_file(&files.of_rank[r], r / shape->per_node, files.last_ns,
                          fault != SIMJOB_RECORDED);
     free(files.of_rank);
     return rc;

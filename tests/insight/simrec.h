@@ -17,6 +17,10 @@ enum simrec_form {
     SIMREC_FORMS
 };
 extern enum simrec_form simrec_form;
+/* How often the recording is off and on again: the run is cut into twice as many
+ * parts and one more, every second of which is not recorded. The writer of each
+ * rank notices it within 100 ms, as rec_pause.c does. 0: all is recorded. */
+extern unsigned simrec_pauses;
 /* Process of the launcher of a node. */
 int64_t simrec_launcher(uint32_t node);
 

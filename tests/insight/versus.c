@@ -61,12 +61,13 @@
 #define COST_POINTS 0.005 /* of the run */
 #define MISSED_MOST 0.1   /* with -t: of a row */
 #define CLEAN_TIMES 10
+#define PAUSES 2 /* of a paused run: two fifths of it are not recorded */
 
 enum way { OLD, JUDGE, BOTH, WAYS };
 static const char *const way_names[WAYS] = {"old", "judge", "both"};
 
 /* What is unusual about the shape of a row. */
-enum variant { WHOLE, SHORT, SAMPLED, ALONE };
+enum variant { WHOLE, SHORT, SAMPLED, ALONE, PAUSED };
 
 /* effect 0: the family does not have it. */
 static const struct row {
@@ -103,6 +104,12 @@ static const struct row {
     {"clean, short", SIMJOB_CLEAN, 1, 0, 0, SHORT},
     {"clean, sampled", SIMJOB_CLEAN, 1, 0, 0, SAMPLED},
     {"clean, one rank", SIMJOB_CLEAN, 1, 0, 0, ALONE},
+    {"paused, late 10 %", SIMJOB_LATE_RANK, 0.10, 0.10, 0, PAUSED},
+    {"paused, late 30 %", SIMJOB_LATE_RANK, 0.30, 0.30, 0, PAUSED},
+    {"paused, node 30 %", SIMJOB_LATE_NODE, 0.30, 0.30, 0, PAUSED},
+    {"paused, stalls", SIMJOB_STALLS, 0.06, 5, 0.5, PAUSED},
+    {"paused, onset 30 %", SIMJOB_ONSET, 0.30, 0.30, 0, PAUSED},
+    {"clean, paused", SIMJOB_CLEAN, 1, 1, 0, PAUSED},
 };
 
 /* Seeds. Each row has a range of its own from these on. */
@@ -366,10 +373,15 @@ static struct simjob_shape shape_of(const struct task *task, uint64_t seed)
     return s;
 }
 
-/* Returns true if the shape cannot show the fault at all. */
-static bool is_without(const struct row *row, const struct simjob_shape *s)
+/* Returns true if the shape cannot show the fault at all, or if no such input
+ * has such a row: a recorder records all operations or none, and says when. */
+static bool is_without(const struct task *task, const struct simjob_shape *s)
 {
-    return row->fault == SIMJOB_SLOW_STAGE && s->pp < 2;
+    bool recording = task->input->write == simrec_write;
+
+    return (task->row->fault == SIMJOB_SLOW_STAGE && s->pp < 2) ||
+           (task->row->variant == SAMPLED && recording) ||
+           (task->row->variant == PAUSED && !recording);
 }
 
 static struct pool_answer run_one(const void *arg, uint64_t seed,
@@ -385,9 +397,10 @@ static struct pool_answer run_one(const void *arg, uint64_t seed,
     struct jp_insight *insight;
     double effect = j.shape.real.on ? task->row->effect : task->row->other;
 
-    if (is_without(task->row, &j.shape))
+    if (is_without(task, &j.shape))
         return one;
     simlog_clock = (struct simlog_clock){.verbose = task->input->verbose};
+    simrec_pauses = task->row->variant == PAUSED ? PAUSES : 0;
     if (task->input->write(&j.shape, task->row->fault, effect, seed, dir,
                            &j.truth) < 0) {
         perror(dir);

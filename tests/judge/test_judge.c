@@ -157,7 +157,7 @@ static struct judge *judge(void)
 
     if (off_to) {
         run.result.quality.pauses[0] = (struct jp_pause){
-            run.start_us[3] + off_from, run.start_us[3] + off_to};
+            run.start_us[3] + off_from, run.start_us[3] + off_to, 0};
         run.result.quality.n_pauses = 1;
     }
 
