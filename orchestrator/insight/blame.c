@@ -584,7 +584,7 @@ static void describe_rank(struct blame *b, const struct suspect *s,
     f->comm = (int64_t) rank->comm;
     f->rank = rank->rank;
     f->evidence = n.ops;
-    finding_count(f, l->arrival_us / (double) n.ops, n.last, n.ops);
+    finding_count(f, l->arrival_us / l->ops, n.last, n.ops);
     if (l->spells)
         say_when(b, s, f, when, sizeof(when));
     snprintf(f->text, sizeof(f->text),
@@ -642,8 +642,7 @@ static int add_node(struct blame *b, size_t host, size_t late, size_t all)
         cost += s->cost_us;
         /* the others wait for its ranks once */
         all_us = fmax(all_us, s->all_us);
-        arrival += l->arrival_us / (double) count_ops(b, s->rank).ops /
-                   (double) late;
+        arrival += l->arrival_us / l->ops / (double) late;
     }
     f->comm = first ? (int64_t) rank_of(b, first)->comm : -1;
     finding_measure(f, share, error);

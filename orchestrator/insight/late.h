@@ -106,6 +106,8 @@ struct jp_lateness {
     double hidden_us;  /* the most of the excess that may be no lateness:
                           unrecorded waits, or a slower network */
     double arrival_us; /* how much later than its peers it arrived here */
+    double ops;        /* ... in so many operations, of which some may lack
+                          records; 0: none */
     double ahead_us;   /* ... than the earliest quarter of its communicator */
     double peers_us;   /* their time in communication, by the median of the
                           run's parts */

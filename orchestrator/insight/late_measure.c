@@ -935,7 +935,9 @@ static void count_kernels(struct late *l, size_t c)
 }
 
 /* Counts for each rank and function the complete operations in which it came
- * last: it has the shortest time. 0, or -1 without memory. */
+ * last: it has the shortest time. Fills ops: parts of the run are scaled up to
+ * all operations, so arrival_us is the sum of incomplete ones, too. 0, or -1
+ * without memory. */
 static int count_last(struct late *l)
 {
     struct ops_reader *reader = calloc(1, sizeof(*reader));
@@ -954,17 +956,27 @@ static int count_last(struct late *l)
         uint32_t ranks = l->r->comms[op->comm].n_ranks;
         size_t from = l->p->comm_start[op->comm];
 
-        if (op->n != ranks || op->n_exec != ranks ||
-            l->p->comm_start[op->comm + 1] - from != ranks ||
+        if (l->p->comm_start[op->comm + 1] - from != ranks ||
             !collective_is_barrier(l->r->coll_names[op->coll]))
+            continue;
+        l->out[from].ops++; /* of all its members, as in struct late's of */
+        if (op->n != ranks || op->n_exec != ranks)
             continue;
         l->of[slot(l, from, op->coll)]++; /* kept once, at the first rank */
         if (op->min_rank < ranks)
             l->last[slot(l, from + op->min_rank, op->coll)]++;
     }
     free(reader);
-    for (size_t c = 0; l->only_kernels && c < l->r->n_comms; c++)
-        count_kernels(l, c);
+    for (size_t c = 0; c < l->r->n_comms; c++) {
+        size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
+
+        if (l->only_kernels)
+            count_kernels(l, c);
+        if (from < to && !(l->out[from].ops > 0))
+            l->out[from].ops = (double) l->kernels[c];
+        for (size_t i = from; i < to; i++)
+            l->out[i].ops = l->out[from].ops;
+    }
     return 0;
 }
 

@@ -49,12 +49,9 @@ typedef double part_of(const struct view *view, size_t rank, unsigned part);
 /* Returns how late the rank was per operation in a part of the run, us. */
 static double arrival(const struct view *view, size_t rank, unsigned part)
 {
-    const struct jp_report *report = view->report;
-    double ops = (double) report->result->ranks[rank].timed_ops / JP_SLICES;
+    const struct jp_lateness *l = &view->report->insight->lateness[rank];
 
-    if (!(ops > 0))
-        return NAN;
-    return (double) report->insight->lateness[rank].parts_us[part] / ops;
+    return l->ops > 0 ? (double) l->parts_us[part] * JP_SLICES / l->ops : NAN;
 }
 
 /* Returns how much of the rank's lateness is its own doing. For the rest, it
@@ -149,7 +146,6 @@ static int choose_comms(const struct jp_finding *f, struct view *view)
 static void measure_parts(const struct view *view, part_of *of, struct strip *s)
 {
     const struct jp_lateness *l = &view->report->insight->lateness[s->rank];
-    const struct jp_rank *rank = &view->report->result->ranks[s->rank];
     double own = of == arrival && !s->hit ? own_share(l) : 1;
     unsigned n = 0;
 
@@ -165,8 +161,8 @@ static void measure_parts(const struct view *view, part_of *of, struct strip *s)
     /* stalls are summed up, lateness is a mean */
     s->told = n && of == stalled ? s->mean : n ? s->mean / n : NAN;
     /* the figure of the finding's sentence */
-    if (n && of == arrival && rank->timed_ops && isfinite(l->arrival_us))
-        s->told = own * l->arrival_us / (double) rank->timed_ops;
+    if (n && of == arrival && l->ops > 0 && isfinite(l->arrival_us))
+        s->told = own * l->arrival_us / l->ops;
     s->mean = n ? s->mean / n : NAN;
 }
 

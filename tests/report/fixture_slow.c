@@ -35,7 +35,7 @@ void fixture_slow(struct fixture *f)
     f->insight.lateness = calloc(f->result.n_ranks, sizeof(struct jp_lateness));
     for (size_t i = 0; i < f->result.n_ranks; i += 2)
         f->insight.lateness[i] = (struct jp_lateness){
-            .judged = true, .late = i == 2, .arrival_us = (double) i};
+            .judged = true, .late = i == 2, .arrival_us = (double) i, .ops = 1};
     f->insight.judged = true;
     f->report.insight = &f->insight;
     fixture_judge(f, true);
