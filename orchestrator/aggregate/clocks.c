@@ -486,9 +486,10 @@ static void say_unaligned(const struct jp_clocks *clocks, char *buf)
 
     if (!c->operations)
         snprintf(buf, CLOCKS_TEXT,
-                 "Times of different nodes cannot be compared: no operation "
-                 "of several nodes has a start and an end. The difference of "
-                 "their clocks is unknown.");
+                 "Times of different nodes cannot be compared: no collective "
+                 "in which ranks of several nodes wait for each other has a "
+                 "start and an end. The difference of their clocks is "
+                 "unknown.");
     else if (c->violations)
         snprintf(buf, CLOCKS_TEXT,
                  "Times of different nodes cannot be compared: their clocks "

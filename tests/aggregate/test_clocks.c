@@ -586,6 +586,19 @@ static void senseless_times(void **state)
     }
 }
 
+/* Messages and Broadcasts between nodes have starts and ends, too, but show no
+ * offset. So the sentence must not say that there is no operation. */
+static void nothing_to_compare(void **state)
+{
+    struct jp_clocks unknown = {.map = {.method = CLOCKMAP_NONE, .n_nodes = 2}};
+    char text[CLOCKS_TEXT];
+
+    (void) state;
+    assert_non_null(strstr(clocks_text(&unknown, text),
+                           "no collective in which ranks of several nodes wait "
+                           "for each other has a start and an end"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -597,6 +610,7 @@ int main(void)
         cmocka_unit_test(apart),
         cmocka_unit_test(nothing_to_align),
         cmocka_unit_test(senseless_times),
+        cmocka_unit_test(nothing_to_compare),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
