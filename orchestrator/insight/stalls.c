@@ -114,7 +114,8 @@ static int add_stalls(const struct jp_result *r, const struct jp_processes *p,
                  ? "check what that process does at such intervals: a "
                    "checkpoint, an evaluation, a log, its data loader"
                  : "check that process: garbage collection, data loading, "
-                   "other work on its cores, a file system that stalls");
+                   "other work on its cores, a file system that stalls; of a "
+                   "server: did it wait for requests?");
     return 0;
 }
 
