@@ -148,6 +148,7 @@
         .of = "of the run's GPU time",                                         \
         .of_operations = true,                                                 \
         .most = 1,                                                             \
+        .name = "waits by turns",                                              \
         .todo = "profile a longer run, with fewer filters")                    \
     ROW(JP_HYPOTHESIS_SMALL_MESSAGES,                                          \
         .key = "small_messages",                                               \

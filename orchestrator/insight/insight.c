@@ -529,6 +529,10 @@ static void answer_ranks(const struct jp_insight *x, const struct jp_result *r,
              JP_REASON_NO_TIMES)
         h->of[JP_HYPOTHESIS_LATE_RANK].todo =
             "only operations whose durations were recorded can be compared";
+    else if (!x->processes.known)
+        h->of[JP_HYPOTHESIS_LATE_RANK].todo =
+            "run a process for each GPU, or record with mode recorder, which "
+            "tells the GPUs of a process apart";
     else if (!late_has_barriers(r))
         h->of[JP_HYPOTHESIS_LATE_RANK].todo =
             "jobprof show lists who waited for whose messages";

@@ -109,6 +109,10 @@ int turns_findings(const struct jp_result *r, const struct jp_processes *p,
     if (why) {
         hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_TURNS,
                        JP_HYPOTHESIS_NOT_JUDGED, NAN, "%s", why);
+        /* a longer run shows no more than durations, either */
+        if (findings->hypotheses && j && j->usable && !j->timed)
+            findings->hypotheses->of[JP_HYPOTHESIS_TURNS].todo =
+                "record start and end of operations (verbose=1)";
         return 0;
     }
     if (j->part)

@@ -57,8 +57,8 @@ static void test_silence(void **state)
     }
     assert_string_equal(hypotheses_line(&h, line),
                         "not judged: late ranks, stalls, absolute speed, "
-                        "single links, drift, hangs, completeness (not "
-                        "examined)");
+                        "single links, drift, hangs, waits by turns, "
+                        "completeness (not examined)");
     assert_string_equal(hypotheses_line(NULL, line), "");
     assert_false(hypothesis_judged(NULL, JP_HYPOTHESIS_LATE_RANK));
     assert_string_equal(hypothesis_why(NULL, JP_HYPOTHESIS_LATE_RANK),
