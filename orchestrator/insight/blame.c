@@ -469,7 +469,7 @@ static bool is_worth(const struct blame *b, const struct suspect *s)
     double least = l->spells ? 0 : ARRIVES * l->excess_us;
     bool at_least;
 
-    return l->arrival_us >= least &&
+    return l->told_us >= least &&
            told_cost(b, s, &at_least) >
                limits_get(JP_LIMIT_LATE_TOLD) * b->findings->gpus_us;
 }
@@ -584,14 +584,15 @@ static void describe_rank(struct blame *b, const struct suspect *s,
     f->comm = (int64_t) rank->comm;
     f->rank = rank->rank;
     f->evidence = n.ops;
-    finding_count(f, l->arrival_us / l->ops, n.last, n.ops);
+    finding_count(f, l->told_us / l->ops, n.last, n.ops);
     if (l->spells)
         say_when(b, s, f, when, sizeof(when));
     snprintf(f->text, sizeof(f->text),
-             "%s arrived late on its own%s, in %.40s: by %s an operation, last "
-             "in %s of %s; cost %s",
+             "%s arrived late on its own%s, in %.40s: by %s an operation%s, "
+             "last in %s of %s; cost %s",
              processes_describe(b->p, b->r, &b->p->list[s->process], name),
              when, processes_comm_name(comm), FIG_US(f->by_us),
+             l->spells ? " on average of the run" : "",
              FIG_SHARE((double) n.last / (double) n.ops), FIG_COUNT(n.ops),
              FINDING_LOSS(f));
 }
@@ -642,7 +643,7 @@ static int add_node(struct blame *b, size_t host, size_t late, size_t all)
         cost += s->cost_us;
         /* the others wait for its ranks once */
         all_us = fmax(all_us, s->all_us);
-        arrival += l->arrival_us / l->ops / (double) late;
+        arrival += l->told_us / l->ops / (double) late;
     }
     f->comm = first ? (int64_t) rank_of(b, first)->comm : -1;
     finding_measure(f, share, error);

@@ -399,20 +399,29 @@ static double late_sum(const float *parts, const struct split *split,
     return all > limits_get(JP_LIMIT_PART_OWN) * us ? us : 0;
 }
 
-/* Fills when the rank's lateness began and ended, as shares of the run, and how
- * many stretches it has. */
+/* Fills when the rank's lateness began and ended, as shares of the run, how
+ * many stretches it has, and told_us. */
 static void say_when(const struct late *l, size_t rank,
                      const struct split *split)
 {
     struct jp_lateness *x = &l->out[rank];
     const float *parts = late_parts_of(l, rank);
     int first = -1, last = 0;
+    double us = 0;
+    unsigned n = 0;
 
     x->spells = split->spells;
     for (int s = 1; s < JP_SLICES; s++) {
         first = split->is[s] && first < 0 ? s : first;
         last = split->is[s] ? s : last;
+        if (isfinite(x->parts_us[s])) {
+            us += (double) x->parts_us[s];
+            n++;
+        }
     }
+    /* as the split has it, the first part is not late: programs warm up */
+    n += isfinite(x->parts_us[0]);
+    x->told_us = n ? us / n * JP_SLICES : x->arrival_us;
     x->late_share = (double) split->n / split->kept;
     x->from_share = (first + 1 - late_of(parts, split, first) -
                      late_of(parts, split, first - 1)) /

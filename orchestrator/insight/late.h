@@ -108,6 +108,8 @@ struct jp_lateness {
     double arrival_us; /* how much later than its peers it arrived here */
     double ops;        /* ... in so many operations, of which some may lack
                           records; 0: none */
+    double told_us;    /* arrival_us for sentences: with spells not the trimmed
+                          mean of the parts, which leaves late ones out */
     double ahead_us;   /* ... than the earliest quarter of its communicator */
     double peers_us;   /* their time in communication, by the median of the
                           run's parts */

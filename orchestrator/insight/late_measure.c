@@ -974,8 +974,10 @@ static int count_last(struct late *l)
             count_kernels(l, c);
         if (from < to && !(l->out[from].ops > 0))
             l->out[from].ops = (double) l->kernels[c];
-        for (size_t i = from; i < to; i++)
+        for (size_t i = from; i < to; i++) {
             l->out[i].ops = l->out[from].ops;
+            l->out[i].told_us = l->out[i].arrival_us;
+        }
     }
     return 0;
 }

@@ -161,8 +161,8 @@ static void measure_parts(const struct view *view, part_of *of, struct strip *s)
     /* stalls are summed up, lateness is a mean */
     s->told = n && of == stalled ? s->mean : n ? s->mean / n : NAN;
     /* the figure of the finding's sentence */
-    if (n && of == arrival && l->ops > 0 && isfinite(l->arrival_us))
-        s->told = own * l->arrival_us / l->ops;
+    if (n && of == arrival && l->ops > 0 && isfinite(l->told_us))
+        s->told = own * l->told_us / l->ops;
     s->mean = n ? s->mean / n : NAN;
 }
 

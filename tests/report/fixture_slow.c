@@ -34,8 +34,11 @@ void fixture_slow(struct fixture *f)
     strcpy(late->next, "check that process");
     f->insight.lateness = calloc(f->result.n_ranks, sizeof(struct jp_lateness));
     for (size_t i = 0; i < f->result.n_ranks; i += 2)
-        f->insight.lateness[i] = (struct jp_lateness){
-            .judged = true, .late = i == 2, .arrival_us = (double) i, .ops = 1};
+        f->insight.lateness[i] = (struct jp_lateness){.judged = true,
+                                                      .late = i == 2,
+                                                      .arrival_us = (double) i,
+                                                      .told_us = (double) i,
+                                                      .ops = 1};
     f->insight.judged = true;
     f->report.insight = &f->insight;
     fixture_judge(f, true);
