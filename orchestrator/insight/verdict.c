@@ -728,29 +728,38 @@ static bool hung_before(const struct jp_hang *hang,
     return crash->task && (double) crash->before_us < least_us;
 }
 
-/* findings in the sentence; the card lists the others */
-#define SAID 1
+/* The word of a finding that the sentence may have: hangs and crashes have
+ * sentences of their own. JP_VERDICT_OK: none. */
+static enum jp_verdict_word said_word(const struct jp_finding *f)
+{
+    enum jp_verdict_word own = finding_verdict(f);
 
-/* Adds the worst finding, and returns the worst word of all findings. */
+    return own <= JP_VERDICT_FAILED ? JP_VERDICT_OK : own;
+}
+
+/* Adds the worst finding, and returns the worst word of all findings. They are
+ * in the order of their kinds, so one of a lesser word may come first. */
 static enum jp_verdict_word say_findings(const struct jp_insight *insight,
                                          struct jp_sentence *s)
 {
     enum jp_verdict_word word = JP_VERDICT_OK;
+    const struct jp_finding *worst = NULL;
     size_t n = 0;
 
     for (size_t i = 0; insight && i < insight->findings.n; i++) {
         const struct jp_finding *f = &insight->findings.at[i];
-        enum jp_verdict_word own = finding_verdict(f);
+        enum jp_verdict_word own = said_word(f);
 
-        if (own == JP_VERDICT_OK || own <= JP_VERDICT_FAILED)
-            continue; /* hangs and crashes have sentences of their own */
-        word = own < word ? own : word;
-        if (n++ < SAID)
-            sentence_add(s, "%s", f->text);
+        n += own != JP_VERDICT_OK;
+        if (own < word) {
+            word = own;
+            worst = f;
+        }
     }
-    if (n > SAID)
-        sentence_add(s, "%s more finding%s", FIG_COUNT(n - SAID),
-                     plural(n - SAID));
+    if (worst)
+        sentence_add(s, "%s", worst->text);
+    if (n > 1) /* the card lists the others */
+        sentence_add(s, "%s more finding%s", FIG_COUNT(n - 1), plural(n - 1));
     return word;
 }
 

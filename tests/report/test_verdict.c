@@ -794,6 +794,29 @@ static void test_not_analysed(void **state)
     free(f);
 }
 
+/* A stage with more work is SLOW by its cost, and is listed after the network.
+ * The sentence begins with what caused the word. */
+static void test_worst_first(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+
+    (void) state;
+    assert_non_null(f);
+    fixture_good(f);
+    f->report.insight = &f->insight;
+    strcpy(findings_add(&f->insight.findings, JP_FINDING_SLOW_NETWORK)->text,
+           "network");
+    strcpy(findings_add(&f->insight.findings, JP_FINDING_IMBALANCE)->text,
+           "stage");
+    f->insight.findings.at[1].cost_us = 1;
+    findings_sort(&f->insight.findings);
+    fixture_judge(f, true);
+    assert_int_equal(f->verdict.word, JP_VERDICT_SLOW);
+    assert_int_equal(strncmp(f->verdict.text, "stage; 1 more finding", 21), 0);
+    fixture_fini(f);
+    free(f);
+}
+
 /* Late ranks make the verdict SLOW, a slow network DEGRADED; other findings do
  * not change it, nor does missing data where something was found. */
 static void test_findings(void **state)
@@ -1085,6 +1108,7 @@ int main(void)
         cmocka_unit_test(test_ended_attempt),
         cmocka_unit_test(test_not_analysed),
         cmocka_unit_test(test_findings),
+        cmocka_unit_test(test_worst_first),
         cmocka_unit_test(test_reasons),
         cmocka_unit_test(test_unjudged),
         cmocka_unit_test(test_long_names),
