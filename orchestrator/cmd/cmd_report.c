@@ -963,7 +963,7 @@ static int make_report(struct report_session *session, struct material *m)
     struct jp_error err;
     int rc;
 
-    /* stage 1: the figures, or a reason to keep things as they are */
+    /* the figures, or a reason to keep things as they are */
     rc = session->n_steps ? analyse_steps(session, m)
                           : analyse_files(session, m);
     if (rc == REPORT_LOST)
@@ -972,7 +972,7 @@ static int make_report(struct report_session *session, struct material *m)
         return JP_EXIT_INCOMPLETE; /* an older report of the job stays */
     if (!session->n_steps && (rc = settle_before(session, m)) >= 0)
         return rc;
-    /* stage 2: nodes, processes, networks, samples, expectations */
+    /* nodes, evidence of a hang, networks, samples, expectations */
     read_nodes(session, m);
     session->told = is_told(session, m);
     read_hang(session, m);
@@ -985,7 +985,7 @@ static int make_report(struct report_session *session, struct material *m)
         return JP_EXIT_NODATA;
     }
     set_expectation(session, m);
-    /* stage 3: findings, causes and the verdict */
+    /* findings, causes and the verdict */
     processes_set_attempts(m->nodes, m->result);
     m->insight = insight_run(session->has_conf ? &session->conf : NULL,
                              m->nodes, m->result, &m->expectation);

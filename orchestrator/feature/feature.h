@@ -1,7 +1,7 @@
 /* feature.h - what a feature adds to a report.
  *
  * A feature is a source of data beside the recordings of NCCL: a folder
- * orchestrator/NAME/ with a const struct feature_NAME, and a line of
+ * orchestrator/NAME/ with a const struct feature_NAME, and two lines of
  * registry.c. The report, the verdict and the commands walk feature_registry;
  * what they still know by name is counted in contrib/checks/features.known.
  * What runs in or beside the tasks is no feature, but a backend

@@ -3,7 +3,7 @@
  * One row of a const table is one question ("does a rank make the others
  * wait?"). Each step's insight answers all of them: found; not found, with the
  * smallest effect that would have been seen; or not judged, and why. The
- * default answer is "not looked at", so that an analysis that was forgotten or
+ * default answer is "not examined", so that an analysis that was forgotten or
  * did not run never looks like a good result.
  *
  * An analysis answers with one call of hypothesis_set() that gives the smallest
@@ -238,7 +238,7 @@ extern const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES];
 
 #define JP_HYPOTHESIS_WHY 160
 
-/* The answer to one question. Zero: not looked at. */
+/* The answer to one question. Zero: not examined. */
 struct jp_judgement {
     enum jp_hypothesis_state state;
     double least; /* the smallest effect that would have been seen, in the row's

@@ -7,7 +7,7 @@
  * operation (late.h), and silences nothing else. Each analysis appends findings
  * and sets how small an effect it would have seen; the answer_* functions here
  * turn both into one answer per question. A question without an answer stays
- * "not looked at", so an analysis that did not run never looks like a good
+ * "not examined", so an analysis that did not run never looks like a good
  * result.
  */
 #include "common/figure.h"

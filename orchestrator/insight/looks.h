@@ -1,6 +1,7 @@
 /* looks.h - the searches for faults in a step's result: hangs, late ranks,
- * uneven messages and work, slow networks. Sums of waits are in late.h, stalls
- * in stalls.h, GPUs in verdict.h. */
+ * uneven messages and work, slow networks, waits by turns. Sums of waits are in
+ * late.h, stalls in stalls.h, crashes in insight.h, lost NVLinks in
+ * verdict.h. */
 #ifndef JP_INSIGHT_LOOKS_H
 #define JP_INSIGHT_LOOKS_H
 

@@ -3,7 +3,8 @@
  * Way through: judge_measure, set_excess (each own time less that of the
  * peers), judge_stalls_find, add_blocks, measure (excess and error of each
  * process), set_least (the smallest excess that is named), judge_name_all
- * (judge_name.c), judge_turns_find, judge_price.
+ * (judge_name.c), judge_turns_find. judge_price (judge_cost.c) comes later,
+ * after sums of waits.
  */
 #include "orchestrator/judge/judge_work.h"
 

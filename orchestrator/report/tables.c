@@ -1,4 +1,5 @@
-/* tables.c - the columns of every table of a report.
+/* tables.c - the list of all tables of a report, and the columns of most; those
+ * of judgements are in tables_findings.c and tables_insight.c.
  *
  * Each row here describes one column. The rows are in the order of the CSV
  * file, so new columns come last. .json, .html and .text are positions in the
