@@ -592,7 +592,7 @@ static void describe_rank(struct blame *b, const struct suspect *s,
              "last in %s of %s; cost %s",
              processes_describe(b->p, b->r, &b->p->list[s->process], name),
              when, processes_comm_name(comm), FIG_US(f->by_us),
-             l->spells ? " on average of the run" : "",
+             l->spells ? " on average over the run" : "",
              FIG_SHARE((double) n.last / (double) n.ops), FIG_COUNT(n.ops),
              FINDING_LOSS(f));
 }
