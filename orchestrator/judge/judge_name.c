@@ -23,7 +23,8 @@
 #include "common/vector.h"
 
 #define BEFORE 0.25    /* an onset: of the excess since then, before it */
-#define WINDOW_LEAST 4 /* blocks, in it and before it, after the start */
+/* Blocks, in it and before it, after the start; or twice as many after it. */
+#define WINDOW_LEAST 4
 #define STRETCH 3      /* blocks of a stretch, on average: one event has two */
 #define RAMPS 0.25     /* of the chance, for a lateness that grows */
 #define PAIRS 2.0      /* noise lasts for so many blocks, at least */
@@ -526,8 +527,10 @@ static struct window find_window(const double *blocks,
         sum[k + 1] = sum[k] + blocks[k];
         squares += blocks[k] * blocks[k];
     }
-    for (unsigned from = START_BLOCKS + WINDOW_LEAST;
-         from + WINDOW_LEAST <= JUDGE_BLOCKS; from++)
+    /* What goes before the window shows that it is a part of the run. So does
+     * what comes after it, if that is twice as long. */
+    for (unsigned from = START_BLOCKS; from + WINDOW_LEAST <= JUDGE_BLOCKS;
+         from++)
         for (unsigned to = from + WINDOW_LEAST; to <= JUDGE_BLOCKS; to++) {
             double in = to - from, out = n - in;
             double late = (sum[to] - sum[from]) / in;
@@ -538,6 +541,9 @@ static struct window find_window(const double *blocks,
             double weight = 1 / in + 1 / out;
             double e = sqrt(fmax(s, noise->variance) * weight);
 
+            if (from < START_BLOCKS + WINDOW_LEAST &&
+                to + 2 * WINDOW_LEAST > JUDGE_BLOCKS)
+                break;
             tried++;
             if (!(late - usual > most * e) || !(fabs(usual) < BEFORE * late))
                 continue;

@@ -1753,6 +1753,33 @@ static void kept_late(void **state)
     whole_lines();
 }
 
+/* A process computes longer by 0.4 ms in an early part of the run, and not
+ * afterwards: from 0.2 to 0.35 of it, and from 0.14 to 0.3. */
+static void early_window(void **state)
+{
+    static const double from[] = {0.2, 0.14}, to[] = {0.35, 0.3};
+    struct stop stops[OPS];
+
+    (void) state;
+    for (unsigned k = 0; k < 2; k++)
+        for (uint64_t seed = 0; seed < 5; seed++) {
+            size_t n = 0;
+            struct judge *j;
+
+            for (unsigned i = from[k] * OPS; i < to[k] * OPS; i++)
+                stops[n++] = (struct stop){5, i, 400};
+            j = make_stops(USUAL, stops, n, seed, true);
+            assert_true(judge_speaks(j));
+            assert_int_equal(j->n, 1);
+            assert_int_equal(j->answers->process, 5);
+            assert_int_equal(j->answers->kind, JUDGE_ONSET);
+            /* of time, of which the late part has more than of operations */
+            assert_true(fabs(j->answers->from - from[k]) < 0.04);
+            assert_true(fabs(j->answers->to - to[k]) < 0.07);
+            end(j);
+        }
+}
+
 /* By durations alone what a process lacks would count as its own time: if that
  * may be worth a search, the start is all that is judged. */
 static void kept_lacking(void **state)
@@ -1897,49 +1924,28 @@ static void kept_least(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(example),
-        cmocka_unit_test(example_excess),
-        cmocka_unit_test(lost_record),
-        cmocka_unit_test(lost_process),
-        cmocka_unit_test(far_peer),
-        cmocka_unit_test(other_order),
-        cmocka_unit_test(stages),
-        cmocka_unit_test(names),
-        cmocka_unit_test(cost),
-        cmocka_unit_test(clean),
-        cmocka_unit_test(pauses),
-        cmocka_unit_test(wandering),
-        cmocka_unit_test(parts),
-        cmocka_unit_test(half),
-        cmocka_unit_test(crossing),
-        cmocka_unit_test(stalls_rare),
-        cmocka_unit_test(stalls_regular),
-        cmocka_unit_test(stalls_once),
-        cmocka_unit_test(stalls_off),
-        cmocka_unit_test(stalls_least),
-        cmocka_unit_test(stalls_of_all),
-        cmocka_unit_test(stalls_of_late),
-        cmocka_unit_test(stalls_in_vain),
-        cmocka_unit_test(hidden_barriers),
-        cmocka_unit_test(stalls_again),
-        cmocka_unit_test(stalls_alone),
-        cmocka_unit_test(kept_once),
-        cmocka_unit_test(kept_barriers),
-        cmocka_unit_test(kept_rare),
-        cmocka_unit_test(kept_many),
-        cmocka_unit_test(kept_lacking),
-        cmocka_unit_test(kept_late),
-        cmocka_unit_test(kept_clean),
-        cmocka_unit_test(kept_least),
-        cmocka_unit_test(uneven_work),
-        cmocka_unit_test(heats),
-        cmocka_unit_test(few_named),
-        cmocka_unit_test(few_silent),
-        cmocka_unit_test(few_two),
-        cmocka_unit_test(few_beside),
-        cmocka_unit_test(beside),
-        cmocka_unit_test(turns),
-        cmocka_unit_test(whole_iterations),
+        cmocka_unit_test(example),        cmocka_unit_test(example_excess),
+        cmocka_unit_test(lost_record),    cmocka_unit_test(lost_process),
+        cmocka_unit_test(far_peer),       cmocka_unit_test(other_order),
+        cmocka_unit_test(stages),         cmocka_unit_test(names),
+        cmocka_unit_test(cost),           cmocka_unit_test(clean),
+        cmocka_unit_test(pauses),         cmocka_unit_test(wandering),
+        cmocka_unit_test(parts),          cmocka_unit_test(half),
+        cmocka_unit_test(crossing),       cmocka_unit_test(stalls_rare),
+        cmocka_unit_test(stalls_regular), cmocka_unit_test(stalls_once),
+        cmocka_unit_test(stalls_off),     cmocka_unit_test(stalls_least),
+        cmocka_unit_test(stalls_of_all),  cmocka_unit_test(stalls_of_late),
+        cmocka_unit_test(stalls_in_vain), cmocka_unit_test(hidden_barriers),
+        cmocka_unit_test(stalls_again),   cmocka_unit_test(stalls_alone),
+        cmocka_unit_test(kept_once),      cmocka_unit_test(kept_barriers),
+        cmocka_unit_test(kept_rare),      cmocka_unit_test(kept_many),
+        cmocka_unit_test(kept_lacking),   cmocka_unit_test(kept_late),
+        cmocka_unit_test(early_window),   cmocka_unit_test(kept_clean),
+        cmocka_unit_test(kept_least),     cmocka_unit_test(uneven_work),
+        cmocka_unit_test(heats),          cmocka_unit_test(few_named),
+        cmocka_unit_test(few_silent),     cmocka_unit_test(few_two),
+        cmocka_unit_test(few_beside),     cmocka_unit_test(beside),
+        cmocka_unit_test(turns),          cmocka_unit_test(whole_iterations),
         cmocka_unit_test(groups_of_few),
     };
 
