@@ -128,8 +128,14 @@
 /* Leave the file system usable: below this nothing is written. */
 #define JP_DEF_MIN_FREE "1G"
 
-/* Processes of a node that are watched for hangs; 16 tasks of 32 workers. A node
- * agent takes 15 MiB for so many. */
+/* Processes of a node that are watched for hangs; 16 tasks of 32 workers. A
+ * node agent takes 15 MiB for so many. */
 #define JP_WATCHED_PROCESSES 512
+
+/* Disk space of a node for the files of each module of its agent, in MiB: a day
+ * of 16 tasks and 8 GPUs with a sample per second. Files of longer runs are
+ * thinned out. The option that takes samples has a key for it; in a build
+ * without that option, the other modules have this space. */
+#define JP_DEF_AGENT_DISK_MIB 64
 
 #endif

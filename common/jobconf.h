@@ -58,7 +58,7 @@ struct jp_policy {
     uint32_t watcher_life_ms;
     /* what the node agent runs; the options describe them */
     uint32_t period_ms;       /* between samples; 0: none */
-    uint32_t disk_mib;        /* disk space of the samples on a node */
+    uint32_t disk_mib;        /* disk space of each module on a node */
     uint32_t hang_suspect_ms; /* an operation in flight for longer may hang; 0:
                                  no check */
 };

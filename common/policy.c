@@ -70,7 +70,8 @@ void policy_defaults(struct jp_policy *policy)
 {
     const struct jp_policy_row *row;
 
-    *policy = (struct jp_policy){0};
+    /* The row of this number belongs to an option that a build may lack. */
+    *policy = (struct jp_policy){.disk_mib = JP_DEF_AGENT_DISK_MIB};
     for (size_t i = 0; (row = policy_row(i)); i++)
         *policy_value(policy, row) = row->by_default;
 }

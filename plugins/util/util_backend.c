@@ -56,8 +56,8 @@ static const struct jp_knob knobs[] = {
 static const struct jp_policy_row policy[] = {
     {"util_period_ms", offsetof(struct jp_policy, period_ms), UTIL_PERIOD_MS, 0,
      60000, "a report of slower samples shows little", .site = {.name = NULL}},
-    {"util_disk_mib", offsetof(struct jp_policy, disk_mib), UTIL_DISK_MIB, 1,
-     4096, "64 times the default",
+    {"util_disk_mib", offsetof(struct jp_policy, disk_mib),
+     JP_DEF_AGENT_DISK_MIB, 1, 4096, "64 times the default",
      .site = {JP_KNOB("util_disk", JP_KNOB_COUNT, 1, 4096, NULL, NULL,
                       "MiB of utilisation samples for each node")}},
     {.key = NULL}};

@@ -11,10 +11,6 @@
  * more than it is worth. */
 #define UTIL_PERIOD_MIN_MS 100
 
-/* A day of 16 tasks and 8 GPUs with a sample per second; samples of longer runs
- * are thinned out. */
-#define UTIL_DISK_MIB 64
-
 extern const struct launch_side util_side;
 
 #endif
