@@ -6,6 +6,7 @@
 # shellcheck shell=bash disable=SC2034 # the tests read them
 
 : "${top_builddir:=$(pwd)}"
+. "${top_srcdir:-.}/tests/features.sh"
 node_bin=${JOBPROF_NODE:-$top_builddir/orchestrator/jobprof-node}
 jobprof_bin=${JOBPROF:-$top_builddir/orchestrator/jobprof}
 work=$(mktemp -d "${TMPDIR:-/tmp}/jobprof-agent.XXXXXX") || exit 99
@@ -38,6 +39,9 @@ skip() { # skip TEXT REASON
     count=$((count + 1))
     echo "ok $count - $1 # SKIP $2"
 }
+
+# the policy of a site whose nodes run no agent: neither samples nor live state
+no_agent="$(of_feature util 'util_period = 0;') hang_suspect = 0;"
 
 done_testing() { echo "1..$count"; }
 

@@ -12,6 +12,8 @@ page = open(os.path.join(folder, "report.html"), errors="replace").read()
 d = json.load(open(os.path.join(folder, "summary.json")))
 figures = {}
 job = d["job"]
+# a tree without a feature has no such key
+hang = d.get("hang") or {}
 for m in re.finditer(r'<section id="([a-z0-9-]+)"[^>]*><details[^>]*><summary><h2>[^<]*</h2>'
                      r'<span class="figure">([^<]*)</span>', page):
     figures[m[1]] = html.unescape(m[2])
@@ -73,7 +75,8 @@ if isinstance(d.get("busy"), dict) and d["busy"].get("median") is not None:
     need("busy", lambda t: abs(percent(t) - d["busy"]["median"]) < 0.006, d["busy"]["median"])
 if d.get("iteration"):
     need("pace", lambda t: near(us(t.removesuffix(" a step")), d["iteration"]["period_us"]), d["iteration"]["period_us"])
-need("bottlenecks", lambda t: len(t.split(", ")) == len(d["bottlenecks"]), d["bottlenecks"])
+if "bottlenecks" in d:
+    need("bottlenecks", lambda t: len(t.split(", ")) == len(d["bottlenecks"]), d["bottlenecks"])
 cells = rows("cells.csv")
 if cells:
     time = lambda r: float(r["exec_mean_us"] or 0) * int(r["ops"])
@@ -110,7 +113,6 @@ changed = len(sources) - sources.count("default")
 need("settings", lambda t: t == (f"{changed} not by default" if changed else "all by default"), changed)
 need("environment", lambda t: int(t.split()[0]) == count("environment", "<tr>") - 1, count("environment", "<tr>"))
 need("algorithms", lambda t: int(t.split()[0].replace(",", "")) == len(d["algorithms"]), len(d["algorithms"]))
-# a tree without the feature has no such key
 cuda = d.get("cuda")
 if cuda:
     counted = len(cuda["processes"]) - cuda["uncounted"] - cuda["bad_files"]
@@ -137,11 +139,11 @@ if '<script type="application/json" id="timeline-data">' in page:
           f"{len(drawn['rows']):,} process" + "es" * (len(drawn["rows"]) != 1)) and
          -0.006 * span <= span - us(t.split(" over ")[1]) <= 2 * drawn["width"] + 0.006 * span,
          (len(drawn["rows"]), span))
-    if d["hang"] and d["hang"].get("operations"):
-        age = max(op["age_us"] for op in d["hang"]["operations"])
+    if hang.get("operations"):
+        age = max(op["age_us"] for op in hang["operations"])
         need("timeline", lambda t: us(t.split(" over ")[1]) >= 0.99 * age, f"a hang of {age} us")
 # samples: the figure that the sentence begins with is that of the samples
-if d["util"]:
+if d.get("util"):
     def mean(scope, metric):
         at = [r for r in rows("util.csv") if (r["scope"], r["metric"], r["node"], r["id"]) == (scope, metric, "", "")]
         return float(at[0]["mean"]) if at else 0
@@ -161,8 +163,8 @@ part = page[page.find('<section id="topology"'):].split("</section>")[0]
 more = re.search(r"and ([\d,]+) more shapes", part)
 drawn_shapes = len(re.findall("<title>shape ", part)) + int(more[1].replace(",", "") if more else 0)
 need("topology", lambda t: t == f"{drawn_shapes} type" + "s" * (drawn_shapes != 1) + " of node", drawn_shapes)
-if d["hang"] and d["hang"].get("evidence"):
-    nodes = {p["node"] for p in d["hang"]["evidence"]["processes"]}
+if hang.get("evidence"):
+    nodes = {p["node"] for p in hang["evidence"]["processes"]}
     need("hang", lambda t: t == f"evidence of {len(nodes)} node" + "s" * (len(nodes) != 1), nodes)
 # what no file has a figure of
 unknown = {"ranks": not any(sums.values()), "nodes": not any(hosts.values()), "time": not header,
