@@ -122,7 +122,8 @@ tests_to_pass() {
 
 # The programs that scripts start: those of the tests that are no tests themselves.
 helpers() {
-    make -s --eval='names:; @echo $(check_PROGRAMS)' names | tr ' ' '\n' | grep -v '/test_' | tr '\n' ' '
+    make -s --eval='names:; @echo $(check_PROGRAMS)' names | tr ' ' '\n' | grep -v '/test_' |
+        tr '\n' ' '
 }
 
 build() { # build NAMES, with | between them
