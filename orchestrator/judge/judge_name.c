@@ -22,12 +22,12 @@
 #include "common/stats.h"
 #include "common/vector.h"
 
-#define BEFORE 0.25    /* an onset: of the excess since then, before it */
+#define BEFORE 0.25 /* an onset: of the excess since then, before it */
 /* Blocks, in it and before it, after the start; or twice as many after it. */
 #define WINDOW_LEAST 4
-#define STRETCH 3      /* blocks of a stretch, on average: one event has two */
-#define RAMPS 0.25     /* of the chance, for a lateness that grows */
-#define PAIRS 2.0      /* noise lasts for so many blocks, at least */
+#define STRETCH 3  /* blocks of a stretch, on average: one event has two */
+#define RAMPS 0.25 /* of the chance, for a lateness that grows */
+#define PAIRS 2.0  /* noise lasts for so many blocks, at least */
 #define CARRIED_MOST 0.9 /* of the noise of a block, to the next one */
 #define HOSTS_KNOWN 6    /* hosts that show how they differ */
 #define SERIES_SHOWN 64  /* series that show what noise is like */
