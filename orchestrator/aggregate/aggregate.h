@@ -476,6 +476,8 @@ struct jp_quality {
      * Recv where NCCL's mask was cleared (paused_by_mask). */
     struct jp_pause pauses[JP_PAUSES];
     size_t n_pauses;
+    bool pauses_joined; /* a recording had more than are kept, so the last one
+                           is of several, and of what was recorded in between */
     uint64_t paused_records;
     bool paused_by_mask;
     uint64_t partial_nodes; /* nodes whose partial was read instead of logs */

@@ -6,9 +6,8 @@
  * recorded are in no part: a part without records would look like one in which
  * nobody waits. Only timed rows count, which join_close.c has marked. A part's
  * sum is divided by the share of its rows that are timed, so that parts can be
- * compared with others. Stalls are found operation
- * by operation (find_stalled), because the median of the ranks' times is
- * needed. */
+ * compared with others. Stalls are found operation by operation (find_stalled),
+ * because the median of the ranks' times is needed. */
 #include "orchestrator/aggregate/join.h"
 
 #include <math.h>

@@ -30,6 +30,7 @@ void pauses_add(struct jp_quality *q, struct jp_pause one)
             q->pauses[kept++] = q->pauses[i];
     q->n_pauses = kept;
     if (kept == JP_PAUSES) {
+        q->pauses_joined = true;
         join_pauses(&q->pauses[kept - 1], &one);
         return;
     }
@@ -81,12 +82,16 @@ uint64_t pauses_moment(const struct jp_quality *q, uint64_t from_us,
     return at;
 }
 
-uint64_t pauses_records(const struct jp_quality *q, uint64_t first_us)
+uint64_t pauses_records(const struct jp_quality *q, uint64_t first_us,
+                        uint64_t last_us)
 {
     uint64_t n = 0;
 
-    for (size_t i = 0; i < q->n_pauses; i++)
-        if (q->pauses[i].from_us > first_us && q->pauses[i].to_us)
-            n = num_add(n, q->pauses[i].records);
+    for (size_t i = 0; i < q->n_pauses; i++) {
+        const struct jp_pause *x = &q->pauses[i];
+
+        if (x->from_us > first_us && x->to_us && x->to_us < last_us)
+            n = num_add(n, x->records);
+    }
     return n;
 }

@@ -354,6 +354,7 @@ static void add_phases(struct jp_phases *sum, const struct recfile_phases *from)
 
 static void add_pauses(struct jp_quality *q, const struct recfile_tail *tail)
 {
+    q->pauses_joined |= tail->n_pauses == RECFILE_PAUSES;
     for (uint32_t i = 0; i < tail->n_pauses; i++) {
         const struct recfile_pause *p = &tail->pauses[i];
 

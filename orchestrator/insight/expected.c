@@ -10,8 +10,8 @@
 #include "orchestrator/insight/expected.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -896,8 +896,13 @@ static void pauses(const struct jp_evidence *e, struct jp_sentence *s)
     for (size_t i = 0; i < q->n_pauses; i++) {
         const struct jp_pause *p = &q->pauses[i];
 
+        bool several = q->pauses_joined && i + 1 == q->n_pauses;
+
         len += (size_t) snprintf(when + len, sizeof(when) - len, "%s%s%s",
-                                 i ? ", " : "from ", FIG_UTC(p->from_us),
+                                 several ? ", at times from "
+                                 : i     ? ", "
+                                         : "from ",
+                                 FIG_UTC(p->from_us),
                                  p->to_us ? " to " : " to the end");
         if (p->to_us)
             len += (size_t) snprintf(when + len, sizeof(when) - len, "%s",
@@ -977,8 +982,10 @@ static void bad_lines(const struct jp_evidence *e, struct jp_sentence *s)
 static double count_unseen(const struct jp_result *result, double *unseen)
 {
     const struct jp_quality *q = &result->quality;
-    uint64_t first_us = result->ops ? result->ops->dump_first : 0;
-    double paused = (double) pauses_records(q, first_us);
+    const struct jp_ops *ops = result->ops;
+    double paused = (double) pauses_records(
+        q, ops ? ops->dump_first : 0,
+        ops && ops->dump_last ? ops->dump_last : UINT64_MAX);
 
     *unseen =
         fmax(paused, (double) q->unseen_records - (double) q->unseen_before);

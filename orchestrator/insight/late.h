@@ -143,9 +143,9 @@ bool late_has_barriers(const struct jp_result *result);
 const char *late_why_none(const struct jp_result *result);
 
 /* Returns the run's length in us of recorded time (aggregate/pauses.h); 0 if it
- * is unknown. Operations of one
- * communicator follow each other, so the run is at least as long as their sum,
- * which may exceed the span of their time stamps (in simulated records). */
+ * is unknown. Operations of one communicator follow each other, so the run is at
+ * least as long as their sum, which may exceed the span of their time stamps (in
+ * simulated records). */
 double late_run_us(const struct jp_result *result);
 
 /* Adds each process's time in communication, in us, to spent: collectives, and

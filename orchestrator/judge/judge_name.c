@@ -527,11 +527,14 @@ static struct window find_window(const double *blocks,
         sum[k + 1] = sum[k] + blocks[k];
         squares += blocks[k] * blocks[k];
     }
-    /* What goes before the window shows that it is a part of the run. So does
-     * what comes after it, if that is twice as long. */
     for (unsigned from = START_BLOCKS; from + WINDOW_LEAST <= JUDGE_BLOCKS;
-         from++)
-        for (unsigned to = from + WINDOW_LEAST; to <= JUDGE_BLOCKS; to++) {
+         from++) {
+        /* What comes before a window shows that it is a part of the run. So
+         * does what comes after it, if that is twice as long. */
+        bool early = from < START_BLOCKS + WINDOW_LEAST;
+        unsigned last = JUDGE_BLOCKS - (early ? 2 * WINDOW_LEAST : 0);
+
+        for (unsigned to = from + WINDOW_LEAST; to <= last; to++) {
             double in = to - from, out = n - in;
             double late = (sum[to] - sum[from]) / in;
             double usual = (sum[JUDGE_BLOCKS] - late * in) / out;
@@ -541,9 +544,6 @@ static struct window find_window(const double *blocks,
             double weight = 1 / in + 1 / out;
             double e = sqrt(fmax(s, noise->variance) * weight);
 
-            if (from < START_BLOCKS + WINDOW_LEAST &&
-                to + 2 * WINDOW_LEAST > JUDGE_BLOCKS)
-                break;
             tried++;
             if (!(late - usual > most * e) || !(fabs(usual) < BEFORE * late))
                 continue;
@@ -555,6 +555,7 @@ static struct window find_window(const double *blocks,
                                    .weight = weight,
                                    .own = s};
         }
+    }
     best.tried = tried / (1 - RAMPS);
     if (best.in)
         finish_window(&best, blocks, rest, noise);

@@ -58,13 +58,29 @@ static void records(void **state)
 {
     struct jp_quality q = make();
 
-    assert_int_equal(pauses_records(&q, 50), 24);
-    assert_int_equal(pauses_records(&q, 150), 5);
+    assert_int_equal(pauses_records(&q, 50, 1000), 24);
+    assert_int_equal(pauses_records(&q, 150, 1000), 5);
+    assert_int_equal(pauses_records(&q, 50, 420), 19);
     assert_true(pauses_ended(&q));
     q = (struct jp_quality){0};
     assert_false(pauses_ended(&q));
     pauses_add(&q, (struct jp_pause){900, 0, 7});
     assert_false(pauses_ended(&q)); /* to the end */
+}
+
+/* More than are kept: then it is not known when they were. */
+static void many(void **state)
+{
+    struct jp_quality q = {0};
+
+    for (uint64_t i = 0; i < JP_PAUSES; i++)
+        pauses_add(&q, (struct jp_pause){1000 * i, 1000 * i + 10, 1});
+    assert_false(q.pauses_joined);
+    pauses_add(&q, (struct jp_pause){100000, 100010, 1});
+    assert_true(q.pauses_joined);
+    assert_int_equal(q.n_pauses, JP_PAUSES);
+    assert_int_equal(q.pauses[JP_PAUSES - 1].to_us, 100010);
+    assert_int_equal(q.pauses[JP_PAUSES - 1].records, 2);
 }
 
 int main(void)
@@ -73,6 +89,7 @@ int main(void)
         cmocka_unit_test(joined),
         cmocka_unit_test(recorded_time),
         cmocka_unit_test(records),
+        cmocka_unit_test(many),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
