@@ -118,19 +118,15 @@ static double scale_share(double share, double factor)
 }
 
 void finding_recost(const struct jp_findings *list, struct jp_finding *f,
-                    double cost_us)
+                    double cost_us, double factor)
 {
     char before[JP_FINDING_LOSS], rest[sizeof(f->text)];
     char *at = strstr(f->text, finding_loss(f, before));
     size_t used;
 
-    if (f->cost_us > 0) {
-        double factor = cost_us / f->cost_us;
-
-        f->share = scale_share(f->share, factor);
-        f->low = scale_share(f->low, factor);
-        f->high = scale_share(f->high, factor);
-    }
+    f->share = scale_share(f->share, factor);
+    f->low = scale_share(f->low, factor);
+    f->high = scale_share(f->high, factor);
     finding_cost(list, f, cost_us);
     if (!at)
         return;

@@ -121,7 +121,7 @@ struct jp_finding {
     double cost_us;        /* GPU time that other ranks lose: what they waited,
                               but no more than a replay shows (whatif.c) */
     double of_run; /* ... as a share of the GPU time of the run, 0 to 1 */
-    bool paused;   /* ... that was recorded: the recording was off for a while */
+    bool paused; /* ... that was recorded: the recording was off for a while */
     bool at_least; /* it may be more: not all operations were recorded, or
                       communicators waited for different times */
     bool at_most;  /* it may be less: without start and end of operations, one
@@ -193,10 +193,10 @@ void finding_measure(struct jp_finding *finding, double share, double error);
 void finding_cost(const struct jp_findings *list, struct jp_finding *finding,
                   double cost_us);
 
-/* Replaces a cost that the finding's text has, there as well, and its share of
- * the time in communication with it. */
+/* Replaces a cost that the finding's text has, there as well. factor: by which
+ * its share of the time in communication changes. */
 void finding_recost(const struct jp_findings *list, struct jp_finding *finding,
-                    double cost_us);
+                    double cost_us, double factor);
 
 /* Sets how late or how long, and in how many of how many operations. */
 void finding_count(struct jp_finding *finding, double by_us, uint64_t times,

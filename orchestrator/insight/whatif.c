@@ -250,12 +250,14 @@ static void correct_cost(const struct whatif *w, const struct subject *s,
     bool net = cause->kind == REPLAY_NET;
     double waiting = (double) w->p->at_once - (net ? 0 : (double) cause->n);
     double us = s->gain.share * w->findings->run_us * waiting;
+    double factor = f->cost_us > 0 ? us / f->cost_us : 1;
 
     if (w->part || !(s->gain.share > REPLAY_SURE) || !(us > 0))
         return;
     if (net || (is_of_ranks(f) &&
                 (f->cost_us > us || (f->at_least && !w->findings->part))))
-        finding_recost(w->findings, f, us);
+        /* a cost is higher because more ranks wait than share is of */
+        finding_recost(w->findings, f, us, net ? factor : fmin(factor, 1));
 }
 
 /* Drops the subjects that are nothing. Returns their number. */

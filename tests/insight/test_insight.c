@@ -655,10 +655,34 @@ static void test_cells(void **state)
     insight_destroy(x);
 }
 
+/* A corrected cost is in the text, too; its share changes with it, or not. */
+static void test_recost(void **state)
+{
+    struct jp_findings list = {.gpus_us = 1000000};
+    struct jp_finding *f = findings_add(&list, JP_FINDING_LATE_RANK);
+
+    assert_non_null(f);
+    finding_measure(f, 0.2, 0.01);
+    finding_cost(&list, f, 10000);
+    snprintf(f->text, sizeof(f->text), "late; cost %s; more", FINDING_LOSS(f));
+    finding_recost(&list, f, 20000, 1);
+    assert_true(fabs(f->share - 0.2) < 1e-9 && fabs(f->of_run - 0.02) < 1e-9);
+    assert_non_null(strstr(f->text, "late; cost 20.0 ms of GPU time, 2.0 % of "
+                                    "the run, 20.0 %"));
+    assert_non_null(strstr(f->text, "; more"));
+    finding_recost(&list, f, 5000, 0.25);
+    assert_true(fabs(f->share - 0.05) < 1e-9 && fabs(f->of_run - 0.005) < 1e-9);
+    list.paused = true;
+    finding_recost(&list, f, 5000, 1);
+    assert_non_null(strstr(f->text, "0.5 % of the recorded time"));
+    findings_fini(&list);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_nothing, set_up, tear_down),
+        cmocka_unit_test(test_recost),
         cmocka_unit_test_setup_teardown(test_gates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one_pid, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unjudged, set_up, tear_down),
