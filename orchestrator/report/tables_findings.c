@@ -229,8 +229,9 @@ static const struct jp_column findings[] = {
              "change",
      .get = get_finding_plain},
     {"of_run", JP_COL_SHARE, JP_MAYBE, 24,
-     .help = "cost_us as a share of the run's GPU time: its length times the "
-             "processes that ran at the same time",
+     .help = "cost_us as a share of the run's GPU time: its length without "
+             "pauses of the recording, times the processes that ran at the "
+             "same time",
      .get = get_finding_of_run},
     {"phase", JP_COL_TEXT, JP_MAYBE, 25,
      .help = "of the training step in which the rank is late, by the program's "
