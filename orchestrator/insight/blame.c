@@ -748,6 +748,8 @@ static const char *part_of(const struct judge_answer *a, char *buf, size_t size)
     if (a->stretches > 1)
         snprintf(buf, size, " %s times, in %s of the run",
                  FIG_COUNT(a->stretches), FIG_SHARE(a->share));
+    else if (a->to < 1 && !(a->from > 0))
+        snprintf(buf, size, " until %s of the run", FIG_SHARE(a->to));
     else if (a->to < 1)
         snprintf(buf, size, " from %s to %s of the run", FIG_SHARE(a->from),
                  FIG_SHARE(a->to));

@@ -512,6 +512,21 @@ static struct window find_ramp(const double *blocks, const struct noise *noise)
     return best;
 }
 
+/* Ranks warm up, so what they do in the start shows nothing by itself. Who is
+ * late right after it, and was as late in it, has been so since the run began:
+ * adds the start to the window. */
+static void add_start(struct window *late, const double *blocks)
+{
+    double us = 0;
+
+    for (unsigned k = 0; k < START_BLOCKS; k++)
+        us += blocks[k];
+    if (!(late->in >> START_BLOCKS & 1) || us < START_BLOCKS * late->height / 2)
+        return;
+    late->in |= bits_of(0, START_BLOCKS);
+    late->late_us += us;
+}
+
 /* Finds the window of a series of blocks that stands out most, several
  * stretches of it, or one in which lateness grows at first. Most lateness is
  * there at once, so a growing one has RAMPS of the chance. */
@@ -559,6 +574,7 @@ static struct window find_window(const double *blocks,
     best.tried = tried / (1 - RAMPS);
     if (best.in)
         finish_window(&best, blocks, rest, noise);
+    add_start(&best, blocks);
     many = find_stretches(blocks, noise);
     if (many.chance < best.chance)
         best = many;
