@@ -570,6 +570,15 @@ static double error_of(const struct jp_lateness *l)
     return late_peers(l) > 0 ? l->error_us / late_peers(l) : NAN;
 }
 
+/* Sets what the others waited, by sums. Communicators that overlap have one
+ * wait several times, which a replay corrects (whatif.c). No replay follows
+ * messages across a pause of the recording, and then the sum is the most. */
+static void set_cost(const struct blame *b, struct jp_finding *f, double us)
+{
+    finding_cost(b->findings, f, us);
+    f->at_most = b->findings->paused;
+}
+
 /* Says where a late rank arrives late, by how much and how often: what sums of
  * waits show of it. The cost is there. */
 static void describe_rank(struct blame *b, const struct suspect *s,
@@ -611,7 +620,7 @@ static int add_rank(struct blame *b, const struct suspect *s)
     f->pid = who->pid;
     f->process = who - b->p->list;
     finding_measure(f, share_of(l), error_of(l));
-    finding_cost(b->findings, f, told_cost(b, s, &at_least));
+    set_cost(b, f, told_cost(b, s, &at_least));
     f->at_least |= at_least;
     snprintf(f->host, sizeof(f->host), "%s", who->host);
     describe_rank(b, s, f);
@@ -647,7 +656,7 @@ static int add_node(struct blame *b, size_t host, size_t late, size_t all)
     }
     f->comm = first ? (int64_t) rank_of(b, first)->comm : -1;
     finding_measure(f, share, error);
-    finding_cost(b->findings, f, fmax(cost, all_us));
+    set_cost(b, f, fmax(cost, all_us));
     finding_count(f, arrival, late, all);
     if (first)
         snprintf(f->host, sizeof(f->host), "%s",
@@ -727,7 +736,7 @@ static int add_many(struct blame *b, const struct suspect *list, size_t n)
         f->evidence += count_ops(b, list[i].rank).ops;
     }
     finding_measure(f, share, error);
-    finding_cost(b->findings, f, cost);
+    set_cost(b, f, cost);
     snprintf(f->text, sizeof(f->text),
              "%s of %s ranks arrive late on their own, among them rank %.60s: "
              "they have more work than others; cost %s",

@@ -128,6 +128,7 @@ void finding_recost(const struct jp_findings *list, struct jp_finding *f,
     f->low = scale_share(f->low, factor);
     f->high = scale_share(f->high, factor);
     finding_cost(list, f, cost_us);
+    f->at_most = f->at_most && f->by_own_time; /* a replay has no wait twice */
     if (!at)
         return;
     snprintf(rest, sizeof(rest), "%s", at + strlen(before));

@@ -124,8 +124,9 @@ struct jp_finding {
     bool paused; /* ... that was recorded: the recording was off for a while */
     bool at_least; /* it may be more: not all operations were recorded, or
                       communicators waited for different times */
-    bool at_most;  /* it may be less: without start and end of operations, one
-                      delay beside which operations run counts in each of them */
+    bool at_most;  /* it may be less: without start and end of operations, or
+                      without a replay after a pause, one delay beside which
+                      operations run counts in each of them */
     double gain;   /* share of the run's time that mending it alone would save,
                       0 to 1 */
     double gain_last; /* ... once the other replayed findings are mended; NAN:

@@ -673,7 +673,11 @@ static void test_recost(void **state)
     finding_recost(&list, f, 5000, 0.25);
     assert_true(fabs(f->share - 0.05) < 1e-9 && fabs(f->of_run - 0.005) < 1e-9);
     list.paused = true;
+    f->at_most = true; /* by sums, until it was replayed */
+    snprintf(f->text, sizeof(f->text), "late; cost %s", FINDING_LOSS(f));
+    assert_non_null(strstr(f->text, "cost up to 5.0"));
     finding_recost(&list, f, 5000, 1);
+    assert_null(strstr(f->text, "up to"));
     assert_non_null(strstr(f->text, "0.5 % of the recorded time"));
     findings_fini(&list);
 }
