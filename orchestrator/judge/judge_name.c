@@ -548,8 +548,10 @@ static struct window find_window(const double *blocks,
          * does what comes after it, if that is twice as long. */
         bool early = from < START_BLOCKS + WINDOW_LEAST;
         unsigned last = JUDGE_BLOCKS - (early ? 2 * WINDOW_LEAST : 0);
+        /* Of a short run ranks warm up for longer than the start. */
+        unsigned least = from == START_BLOCKS ? 2 * WINDOW_LEAST : WINDOW_LEAST;
 
-        for (unsigned to = from + WINDOW_LEAST; to <= last; to++) {
+        for (unsigned to = from + least; to <= last; to++) {
             double in = to - from, out = n - in;
             double late = (sum[to] - sum[from]) / in;
             double usual = (sum[JUDGE_BLOCKS] - late * in) / out;
