@@ -1005,6 +1005,8 @@ double expected_seen_while_on(const struct jp_result *result)
     double records = (double) result->quality.records, unseen;
     double paused = count_unseen(result, &unseen);
 
+    if (result->quality.pauses_joined) /* when it was off is not known */
+        paused = 0;
     return records > 0 ? records / (records + unseen - paused) : 1;
 }
 

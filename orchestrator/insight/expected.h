@@ -112,8 +112,8 @@ void gaps_reasons(const struct jp_evidence *e, bool uneven,
  * sampled or filtered data. */
 double expected_seen(const struct jp_result *result);
 
-/* The same without those while the recording was off, of which is known when
- * that was: between them nothing is missing. */
+/* The same without operations while the recording was off, if it is known when
+ * that was (aggregate/pauses.h). */
 double expected_seen_while_on(const struct jp_result *result);
 
 /* Formats the functions of the collectives that were recorded: " (AllGather,

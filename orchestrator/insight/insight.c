@@ -559,11 +559,9 @@ static void answer_nodes(const struct jp_insight *x, const struct seen *seen,
 
 static void answer_lateness(struct jp_insight *x, const struct jp_result *r)
 {
-    struct seen seen = measure_sensitivity(
-        x, owntime_speaks(r, x->judge, &x->findings),
-        !x->findings.part          ? 1
-        : r->quality.pauses_joined ? expected_seen(r)
-                                   : expected_seen_while_on(r));
+    struct seen seen =
+        measure_sensitivity(x, owntime_speaks(r, x->judge, &x->findings),
+                            x->findings.part ? expected_seen_while_on(r) : 1);
 
     struct jp_judgement *ranks = &x->hypotheses.of[JP_HYPOTHESIS_LATE_RANK];
 
@@ -815,10 +813,8 @@ static int analyse_result(struct jp_insight *x, const struct jp_nodes *nodes,
         find_gpu_time(r, p, run_us, &x->findings.gpus_us) < 0)
         return -1;
     x->unrecorded = 1 - expected_seen(r);
-    x->findings.part = r->quality.pauses_joined
-                           ? lacks_operations(x)
-                           : 1 - expected_seen_while_on(r) >
-                                 limits_get(JP_LIMIT_STATED);
+    x->findings.part = 1 - expected_seen_while_on(r) >
+                       limits_get(JP_LIMIT_STATED);
     x->findings.paused = r->quality.n_pauses && !r->quality.pauses_joined;
     rc = hang_findings(r, p, nodes, whole, &x->findings);
     /* If a step hangs, NCCL Inspector's logs contain its last part for some

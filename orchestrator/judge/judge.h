@@ -291,9 +291,10 @@ struct judge {
 };
 
 /* Measures own times of a result, and says who is late, whatever it costs.
- * run_us: how long the run was, in recorded time; 0: unknown. Frees the intervals of the result's
- * timelines, which nobody else reads. The waits of answers borrow names of the
- * result. NULL: no memory. judge_destroy takes NULL. */
+ * run_us: how long the run was, in recorded time; 0: unknown. Frees the
+ * intervals of the result's timelines, which nobody else reads. The waits of
+ * answers borrow names of the result. NULL: no memory. judge_destroy takes
+ * NULL. */
 struct judge *judge_measure(struct jp_result *result,
                             const struct jp_processes *processes,
                             double run_us);
