@@ -54,6 +54,12 @@ uint64_t pauses_us(const struct jp_quality *q, uint64_t from_us, uint64_t to_us)
     return us;
 }
 
+uint64_t pauses_known_us(const struct jp_quality *q, uint64_t from_us,
+                         uint64_t to_us)
+{
+    return q->pauses_joined ? 0 : pauses_us(q, from_us, to_us);
+}
+
 bool pauses_have(const struct jp_quality *q, uint64_t at_us)
 {
     return pauses_us(q, at_us, at_us + 1) > 0;

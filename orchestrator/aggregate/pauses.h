@@ -21,6 +21,10 @@ void pauses_add(struct jp_quality *q, struct jp_pause one);
 uint64_t pauses_us(const struct jp_quality *q, uint64_t from_us,
                    uint64_t to_us);
 
+/* The same for the length of a run: 0 if it is not known when that was. */
+uint64_t pauses_known_us(const struct jp_quality *q, uint64_t from_us,
+                         uint64_t to_us);
+
 /* Returns true if that moment is in a pause: of some processes at least, so
  * what others recorded then cannot be compared. */
 bool pauses_have(const struct jp_quality *q, uint64_t at_us);

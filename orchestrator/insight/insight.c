@@ -737,8 +737,7 @@ static bool find_spans(const struct jp_result *r, double run_us,
 
         if (!at_us)
             return false;
-        if (!r->quality.pauses_joined)
-            at_us -= pauses_us(&r->quality, r->ops->dump_first, at_us);
+        at_us -= pauses_known_us(&r->quality, r->ops->dump_first, at_us);
         s->from = fmin(s->from, (double) at_us);
         s->to = fmax(s->to, (double) at_us);
         if (s->to - s->from > SPAN_MOST * run_us)

@@ -1097,13 +1097,11 @@ void late_spent(const struct jp_result *r, const struct jp_processes *p,
                                 lateness[i].grouped_us;
 }
 
-/* Returns how much was recorded of a time that is so long: all of it, if it is
- * not known when the recording was off. */
+/* Returns how much was recorded of a time that is so long. */
 static uint64_t recorded_us(const struct jp_result *r, uint64_t from_us,
                             uint64_t to_us, uint64_t long_us)
 {
-    uint64_t off_us =
-        r->quality.pauses_joined ? 0 : pauses_us(&r->quality, from_us, to_us);
+    uint64_t off_us = pauses_known_us(&r->quality, from_us, to_us);
 
     return long_us > off_us ? long_us - off_us : 0;
 }

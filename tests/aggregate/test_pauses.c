@@ -81,6 +81,8 @@ static void many(void **state)
     assert_int_equal(q.n_pauses, JP_PAUSES);
     assert_int_equal(q.pauses[JP_PAUSES - 1].to_us, 100010);
     assert_int_equal(q.pauses[JP_PAUSES - 1].records, 2);
+    assert_int_equal(pauses_us(&q, 0, 10), 10);
+    assert_int_equal(pauses_known_us(&q, 0, 10), 0);
 }
 
 int main(void)
